@@ -1,0 +1,5 @@
+//! stub
+#![no_std]
+#![forbid(unsafe_code)]
+extern crate alloc;
+pub mod flat;

@@ -1,0 +1,1 @@
+//! Tests shared by the whole project.

@@ -1,0 +1,2 @@
+//! The one driver command of the project.
+fn main() {}
