@@ -1,0 +1,47 @@
+//! The one surface that every binding wraps.
+mod client;
+mod http1;
+mod server;
+
+use alloc::{string::String, vec::Vec};
+
+pub use client::FlatClient;
+pub use http1::FlatHttp1;
+pub use server::FlatServer;
+
+/// One thing for the host to do or to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// What it is: one of the words in the tables above.
+    pub kind: &'static str,
+    /// Stream number, 0 when unused.
+    pub stream: u64,
+    /// Call, handle, token or status, 0 when unused.
+    pub id: u64,
+    /// Method, key or code, empty when unused.
+    pub name: String,
+    /// Payload: JSON or plain text; wire bytes for `write` and `body`.
+    pub text: Vec<u8>,
+    /// Deadline of `wait`; 1 on the last `body`.
+    pub until: u64,
+}
+
+impl Record {
+    /// Whether `text` is to be handed to the host as bytes rather than as a string.
+    #[must_use]
+    pub fn is_bytes(&self) -> bool {
+        matches!(self.kind, "write" | "body")
+    }
+}
+
+/// Why a call did nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlatError {
+    /// Stable word.
+    pub code: &'static str,
+    /// A sentence for people.
+    pub message: String,
+}
+
+/// What every method returns.
+pub type Records = Result<Vec<Record>, FlatError>;

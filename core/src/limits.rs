@@ -1,0 +1,53 @@
+//! Every bound, with its default. The names are the same in every language (`limits` of a configuration).
+
+use serde::Deserialize;
+
+/// Bounds on what a peer can make us hold or do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of one message. 16 MiB.
+    pub message_bytes: usize,
+    /// Nesting of one message; never above 1024. 512.
+    pub nesting: usize,
+    /// Messages in one batch. 100.
+    pub batch: usize,
+    /// Legacy HTTP sessions alive at once. 10 000.
+    pub sessions: usize,
+    /// Milliseconds that a session may be idle. 30 minutes.
+    pub session_idle_ms: u64,
+    /// Calls in flight on one connection or session. 1024.
+    pub pending_calls: usize,
+    /// Bytes kept for a peer that does not read. 16 MiB.
+    pub queue_bytes: usize,
+    /// Calls that wait for a client's answers between two requests, in all. 1024.
+    pub suspended: usize,
+    /// Milliseconds that such a call waits. 10 minutes.
+    pub suspended_ms: u64,
+    /// Streams that one peer may listen on. 64.
+    pub listens: usize,
+    /// Resources that one peer may subscribe to. 1024.
+    pub subscriptions: usize,
+    /// Pages that a walk through a list takes at most. 1000.
+    pub pages: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message_bytes: 16 << 20,
+            nesting: 512,
+            batch: 100,
+            sessions: 10_000,
+            session_idle_ms: 30 * 60 * 1000,
+            pending_calls: 1024,
+            queue_bytes: 16 << 20,
+            suspended: 1024,
+            suspended_ms: 10 * 60 * 1000,
+            listens: 64,
+            subscriptions: 1024,
+            pages: 1000,
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! The JSON-RPC envelope: found by hand in one pass, then classified by which members are there (RPC-021). Payloads stay
+//! slices of the text.
+
+use alloc::borrow::{Cow, ToOwned};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::error::{RpcError, code};
+use crate::json::{self, Fault, Object, Scanner};
+use crate::limits::Limits;
+
+/// A request id, with its JSON type: `1` and `"1"` differ (RPC-004).
+#[derive(Debug, Clone)]
+pub struct Id {
+    /// As it was written, to be echoed.
+    text: String,
+    /// One spelling for each value: `1.0` and `1` are the same number.
+    key: String,
+}
+
+impl Id {
+    /// The id in checked JSON text; nothing when that is neither a string nor a whole number (RPC-002).
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let key = if text.starts_with('"') {
+            json::quote(&json::string(text)?)
+        } else {
+            let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+            let number = whole.strip_prefix('-').unwrap_or(whole);
+            let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            if !digits || !fraction.bytes().all(|b| b == b'0') {
+                return None;
+            }
+            if number == "0" { "0".to_owned() } else { whole.to_owned() }
+        };
+        Some(Self { text: text.to_owned(), key })
+    }
+
+    /// An id of our own.
+    #[must_use]
+    pub fn number(value: u64) -> Self {
+        let text = format!("{value}");
+        Self { key: text.clone(), text }
+    }
+
+    /// The id as it was written.
+    #[must_use]
+    pub fn as_json(&self) -> &str {
+        &self.text
+    }
+
+    /// The number, for ids that we made.
+    #[must_use]
+    pub fn as_number(&self) -> Option<u64> {
+        self.key.parse().ok()
+    }
+}
+
+impl PartialEq for Id {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+impl Eq for Id {}
+impl PartialOrd for Id {
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Id {
+    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+        self.key.cmp(&other.key)
+    }
+}
+
+/// One message; payloads are checked JSON text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message<'a> {
+    /// Wants an answer.
+    Request {
+        /// Who asks.
+        id: Id,
+        /// What for.
+        method: Cow<'a, str>,
+        /// An object, when there.
+        params: Option<&'a str>,
+    },
+    /// Wants none.
+    Notification {
+        /// What happened.
+        method: Cow<'a, str>,
+        /// An object, when there.
+        params: Option<&'a str>,
+    },
+    /// The good answer.
+    Result {
+        /// To which request.
+        id: Id,
+        /// An object.
+        result: &'a str,
+    },
+    /// The bad answer.
+    Error {
+        /// To which request, when the other side could read that.
+        id: Option<Id>,
+        /// What went wrong.
+        error: RpcError,
+    },
+}
+
+/// What a text held.
+#[derive(Debug)]
+pub enum Parsed<'a> {
+    /// One message.
+    One(Message<'a>),
+    /// An array: the texts of its elements, each to be read on its own.
+    Batch(Vec<&'a str>),
+}
+
+/// Why a text is no message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invalid {
+    /// The id to answer with, when it could be read and the text was no answer itself.
+    pub id: Option<Id>,
+    /// The stable word.
+    pub code: &'static str,
+    /// The answer that it deserves.
+    pub error: RpcError,
+    /// The text was an answer, or close enough to one: nothing is to be sent for it.
+    pub is_answer: bool,
+}
+
+/// Reads one message, or an array of them.
+///
+/// # Errors
+/// What is wrong, with the id where it can be read.
+pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Invalid> {
+    if bytes.len() > limits.message_bytes {
+        return Err(too_big(bytes, limits));
+    }
+    let text = core::str::from_utf8(bytes).map_err(|_| unreadable(bytes, Fault::Utf8))?;
+    let mut scanner = Scanner::new(bytes, limits.nesting);
+    if scanner.peek() == Some(b'[') {
+        return batch(text, scanner, limits);
+    }
+    let found = Envelope::scan(&mut scanner).map_err(|fault| unreadable(bytes, fault))?;
+    found.classify(text).map(Parsed::One)
+}
+
+/// The refusal of a message that is longer than the limit. `start` is as much of it as was kept.
+#[must_use]
+pub fn too_big(start: &[u8], limits: &Limits) -> Invalid {
+    let message = format!("the message is longer than {} bytes", limits.message_bytes);
+    let (id, is_answer) = recover(start);
+    Invalid { id, code: "message_too_big", error: RpcError::new(code::INVALID_REQUEST, message), is_answer }
+}
+
+fn batch<'a>(text: &'a str, mut scanner: Scanner<'a>, limits: &Limits) -> Result<Parsed<'a>, Invalid> {
+    scanner.value().and_then(|_| scanner.finish()).map_err(|fault| unreadable(b"", fault))?;
+    let parts: Vec<_> = json::elements(text).collect();
+    if parts.is_empty() || parts.len() > limits.batch {
+        let message = format!("a batch holds 1 to {} messages", limits.batch);
+        let error = RpcError::new(code::INVALID_REQUEST, message);
+        return Err(Invalid { id: None, code: "invalid_message", error, is_answer: false });
+    }
+    Ok(Parsed::Batch(parts))
+}
+
+fn unreadable(bytes: &[u8], fault: Fault) -> Invalid {
+    let (id, is_answer) = recover(bytes);
+    let code = if fault == Fault::Duplicate { code::INVALID_REQUEST } else { code::PARSE };
+    Invalid { id, code: fault.code(), error: RpcError::new(code, fault.message()), is_answer }
+}
+
+/// Where the envelope's members stand in the text.
+#[derive(Debug, Default)]
+struct Envelope {
+    jsonrpc: Option<Range<usize>>,
+    id: Option<Range<usize>>,
+    method: Option<Range<usize>>,
+    params: Option<Range<usize>>,
+    result: Option<Range<usize>>,
+    error: Option<Range<usize>>,
+}
+
+impl Envelope {
+    fn scan(scanner: &mut Scanner<'_>) -> Result<Self, Fault> {
+        let mut found = Self::default();
+        if scanner.peek() != Some(b'{') {
+            // Well-formed or not, it is no message; a well-formed value has another code than noise.
+            scanner.value()?;
+            scanner.finish()?;
+            return Ok(found);
+        }
+        scanner.enter(true)?;
+        if scanner.peek() == Some(b'}') {
+            scanner.leave();
+            scanner.finish()?;
+            return Ok(found);
+        }
+        loop {
+            let key = scanner.key()?;
+            let slot = found.slot(scanner.slice(key));
+            let value = scanner.value()?;
+            if let Some(slot) = slot {
+                if slot.replace(value).is_some() {
+                    return Err(Fault::Duplicate);
+                }
+            }
+            match scanner.peek() {
+                Some(b',') => scanner.take(b',')?,
+                Some(b'}') => break,
+                _ => return Err(Fault::Syntax),
+            }
+        }
+        scanner.leave();
+        scanner.finish()?;
+        Ok(found)
+    }
+
+    /// Where to note the member with this name, whose escapes count like the letters they stand for.
+    fn slot(&mut self, key: &[u8]) -> Option<&mut Option<Range<usize>>> {
+        let key = json::unescape(core::str::from_utf8(key).unwrap_or_default());
+        Some(match &*key {
+            "jsonrpc" => &mut self.jsonrpc,
+            "id" => &mut self.id,
+            "method" => &mut self.method,
+            "params" => &mut self.params,
+            "result" => &mut self.result,
+            "error" => &mut self.error,
+            _ => return None,
+        })
+    }
+
+    fn classify(self, text: &str) -> Result<Message<'_>, Invalid> {
+        let at = |range: Option<Range<usize>>| range.map(|range| &text[range]);
+        let (id_text, method, params) = (at(self.id), at(self.method), at(self.params));
+        let (result, error) = (at(self.result), at(self.error));
+        let is_answer = method.is_none() && (result.is_some() || error.is_some());
+        let id = id_text.and_then(Id::read);
+        let refuse = |id: Option<Id>, message: &str| Invalid {
+            id,
+            code: "invalid_message",
+            error: RpcError::new(code::INVALID_REQUEST, message),
+            is_answer,
+        };
+        if at(self.jsonrpc).and_then(json::string).as_deref() != Some("2.0") {
+            return Err(refuse(id, "`jsonrpc` must be the string \"2.0\""));
+        }
+        if id_text.is_some() && id.is_none() {
+            return Err(refuse(None, "`id` must be a string or an integer"));
+        }
+        if let Some(method) = method {
+            let Some(method) = json::string(method) else {
+                return Err(refuse(id, "`method` must be a string"));
+            };
+            if result.is_some() || error.is_some() {
+                return Err(refuse(id, "a message is a request or an answer, not both"));
+            }
+            if params.is_some_and(|params| !json::is_object(params)) {
+                return Err(refuse(id, "`params` must be an object"));
+            }
+            return Ok(match id {
+                Some(id) => Message::Request { id, method, params },
+                None => Message::Notification { method, params },
+            });
+        }
+        match (id, result, error) {
+            (Some(id), Some(result), None) if json::is_object(result) => Ok(Message::Result { id, result }),
+            (id, None, Some(error)) => match RpcError::read(error) {
+                Some(error) => Ok(Message::Error { id, error }),
+                None => Err(refuse(id, "`error` must have an integer `code` and a string `message`")),
+            },
+            (id, Some(_), Some(_)) => Err(refuse(id, "an answer has `result` or `error`, not both")),
+            (id, Some(_), None) => Err(refuse(id, "`result` must be an object, and have an `id`")),
+            (id, None, None) => Err(refuse(id, "a message needs a `method`, a `result` or an `error`")),
+        }
+    }
+}
+
+/// Looks for the id of a text that is no JSON, and whether it was meant as an answer. It only follows brackets and
+/// strings, so it works beyond the fault too.
+fn recover(bytes: &[u8]) -> (Option<Id>, bool) {
+    let (mut depth, mut at) = (0usize, 0usize);
+    let (mut id, mut answers, mut asks) = (None, false, false);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let end = string_end(bytes, at);
+                let inner = bytes.get(at + 1..end.saturating_sub(1)).unwrap_or_default();
+                at = end;
+                let rest = bytes.get(end..).unwrap_or_default();
+                let colon = rest.iter().position(|b| !b.is_ascii_whitespace()).filter(|at| rest[*at] == b':');
+                if let (1, Some(colon)) = (depth, colon) {
+                    match inner {
+                        b"id" if id.is_none() => id = recover_id(&rest[colon + 1..]),
+                        b"method" => asks = true,
+                        b"result" | b"error" => answers = true,
+                        _ => {}
+                    }
+                }
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    (id, answers && !asks)
+}
+
+fn recover_id(rest: &[u8]) -> Option<Id> {
+    let start = rest.iter().position(|b| !b.is_ascii_whitespace())?;
+    let rest = &rest[start..];
+    let end = if rest[0] == b'"' {
+        string_end(rest, 0)
+    } else {
+        rest.iter().position(|b| !(b.is_ascii_digit() || matches!(b, b'-' | b'.'))).unwrap_or(rest.len())
+    };
+    let text = core::str::from_utf8(rest.get(..end)?).ok()?;
+    json::check(text, 1).ok()?;
+    Id::read(text)
+}
+
+/// Behind the closing quote of the string that opens at `at`, or the end of the text.
+fn string_end(bytes: &[u8], at: usize) -> usize {
+    let mut at = at + 1;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// A request as text.
+#[must_use]
+pub fn write_request(id: &Id, method: &str, params: Option<&str>) -> String {
+    let room = 64 + params.map_or(0, str::len);
+    let object = Object::with_capacity(room).raw("jsonrpc", "\"2.0\"").raw("id", id.as_json()).string("method", method);
+    object.maybe("params", params).finish()
+}
+
+/// A notification as text.
+#[must_use]
+pub fn write_notification(method: &str, params: Option<&str>) -> String {
+    let object =
+        Object::with_capacity(64 + params.map_or(0, str::len)).raw("jsonrpc", "\"2.0\"").string("method", method);
+    object.maybe("params", params).finish()
+}
+
+/// A good answer as text.
+#[must_use]
+pub fn write_result(id: &Id, result: &str) -> String {
+    let object = Object::with_capacity(48 + result.len()).raw("jsonrpc", "\"2.0\"").raw("id", id.as_json());
+    object.raw("result", &json::one_line(result)).finish()
+}
+
+/// A bad answer as text; without an id when none could be read (RPC-013, RPC-015).
+#[must_use]
+pub fn write_error(id: Option<&Id>, error: &RpcError) -> String {
+    let object = Object::new().raw("jsonrpc", "\"2.0\"").maybe("id", id.map(Id::as_json));
+    object.raw("error", &json::one_line(&error.write())).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Message<'_>, Invalid> {
+        match parse(text.as_bytes(), &Limits::default())? {
+            Parsed::One(message) => Ok(message),
+            Parsed::Batch(_) => panic!("a batch"),
+        }
+    }
+
+    fn refused(text: &str) -> (i64, Option<String>) {
+        let invalid = read(text).expect_err(text);
+        (invalid.error.code, invalid.id.map(|id| id.as_json().to_owned()))
+    }
+
+    #[test]
+    fn every_form_of_id() {
+        for id in ["0", "-7", "9007199254740993", "\"a\"", "\"\"", "1.0"] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            let Ok(Message::Request { id: found, .. }) = read(&text) else { panic!("{id}") };
+            assert_eq!(found.as_json(), id);
+        }
+        for id in ["null", "1.5", "true", "{}", "[]", "1e3"] {
+            assert_eq!(refused(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)), (-32600, None), "{id}");
+        }
+        assert_eq!(Id::read("1.0"), Id::read("1"));
+        assert_eq!(Id::read("-0"), Id::read("0"));
+        assert_ne!(Id::read("\"1\""), Id::read("1"));
+    }
+
+    #[test]
+    fn refusals_keep_the_id() {
+        let id = || Some("7".to_owned());
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":7,"method":"m","params":[1]}"#), (-32600, id()));
+        assert_eq!(refused(r#"{"jsonrpc":"1.0","id":7,"method":"m"}"#), (-32600, id()));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":7}"#), (-32600, id()));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":7,"method":1}"#), (-32600, id()));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","params":{"x":1e400},"id":7,"method":"m"}"#), (-32700, id()));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":7,"method":"m","params":{"x":"\ud800"}}"#), (-32700, id()));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":7,"method":"m","method":"n"}"#), (-32600, id()));
+        assert_eq!(refused("hello"), (-32700, None));
+        assert_eq!(refused("3"), (-32600, None));
+        let deep = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"m","params":{{"x":{}{}}}}}"#,
+            "[".repeat(20_000),
+            "]".repeat(20_000)
+        );
+        assert_eq!(refused(&deep), (-32700, id()));
+    }
+
+    #[test]
+    fn unknown_members_are_ignored() {
+        assert!(matches!(read(r#"{"x":[{}],"jsonrpc":"2.0","method":"m"}"#), Ok(Message::Notification { .. })));
+    }
+}

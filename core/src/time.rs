@@ -1,0 +1,57 @@
+//! Time is an argument: milliseconds of the host's monotonic clock. All deadlines of a machine live in one [`Deadlines`].
+
+use alloc::collections::BTreeSet;
+
+/// Milliseconds of any monotonic clock of the host; only differences have a meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// This long after `self`.
+    #[must_use]
+    pub const fn after(self, millis: u64) -> Self {
+        Self(self.0.saturating_add(millis))
+    }
+}
+
+/// What is due when.
+#[derive(Debug, Clone)]
+pub struct Deadlines<K> {
+    due: BTreeSet<(Millis, K)>,
+}
+
+impl<K: Ord + Clone> Default for Deadlines<K> {
+    fn default() -> Self {
+        Self { due: BTreeSet::new() }
+    }
+}
+
+impl<K: Ord + Clone> Deadlines<K> {
+    /// Sets the one deadline of `key`.
+    pub fn set(&mut self, key: K, at: Millis) {
+        self.clear(&key);
+        self.due.insert((at, key));
+    }
+
+    /// Drops the deadline of `key`, if it has one.
+    pub fn clear(&mut self, key: &K) {
+        // The tables are small (pending requests, suspended calls), and most deadlines end by being cleared near the front.
+        if let Some(found) = self.due.iter().find(|(_, other)| other == key).cloned() {
+            self.due.remove(&found);
+        }
+    }
+
+    /// The earliest deadline.
+    #[must_use]
+    pub fn next(&self) -> Option<Millis> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Takes one key whose deadline has come.
+    pub fn take_due(&mut self, now: Millis) -> Option<K> {
+        if self.next()? > now {
+            return None;
+        }
+        self.due.pop_first().map(|(_, key)| key)
+    }
+}
