@@ -1,0 +1,337 @@
+"""Performing what the core says: one pump per core object, and the ends of pipes.
+
+A pump calls one method of its core, takes all records that come out, and performs them in order.
+It runs in one event loop; the core is never called from another thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from ._native import NativeError
+from .errors import from_native
+
+# A stream with more than this to send is full: what may be lost is dropped, the rest waits.
+FULL = 4 * 1024 * 1024
+
+
+class Pump:
+    """Owns one core object: its deadline, and the order in which records are performed."""
+
+    def __init__(self, core: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self.core = core
+        self.loop = loop
+        self.thread = threading.get_ident()
+        self._records: deque[Any] = deque()
+        self._performing = False
+        self._due = 0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def feed(self, method: Callable[..., Any], *args: Any) -> None:
+        """Calls a method of the core and performs the records. UsageError when the core refuses."""
+        try:
+            records = method(*args, int(self.loop.time() * 1000))
+        except NativeError as error:
+            raise from_native(error) from None
+        self._records.extend(records)
+        # Records that user code causes while others are performed come after those.
+        if not self._performing:
+            self._performing = True
+            try:
+                while self._records:
+                    self._perform(*self._records.popleft())
+            finally:
+                self._performing = False
+
+    def _perform(self, kind: str, stream: int, id: int, name: str, text: Any, until: int) -> None:
+        if kind == "wait":
+            self._wait(until)
+            return
+        act = getattr(self, f"on_{kind}", None)
+        if act is not None:
+            try:
+                act(stream, id, name, text, until)
+            except Exception as error:
+                self.report(f"while handling {kind!r}", error)
+
+    def _wait(self, until: int) -> None:
+        # A timer that fires too early waits again: cheaper than a new one for every call.
+        self._due = until
+        if until and (self._timer is None or self._timer.when() * 1000 > until):
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self.loop.call_at(until / 1000, self._alarm)
+
+    def _alarm(self) -> None:
+        self._timer = None
+        if self._due and self.loop.time() * 1000 >= self._due:
+            self.feed(self.core.timeout)
+        elif self._due:
+            self._timer = self.loop.call_at((self._due + 1) / 1000, self._alarm)
+
+    def do(self, method: Callable[..., Any], *args: Any) -> None:
+        """`feed` from any thread."""
+        if threading.get_ident() == self.thread:
+            self.feed(method, *args)
+        else:
+            self.loop.call_soon_threadsafe(self.feed, method, *args)
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """A task whose first step runs at once where Python can do so; most handlers end in it."""
+        if sys.version_info >= (3, 12):
+            return asyncio.Task(work, loop=self.loop, eager_start=True)
+        return self.loop.create_task(work)
+
+    def report(self, message: str, error: BaseException) -> None:
+        self.loop.call_exception_handler({"message": f"mcp_keel: {message}", "exception": error})
+
+    def stop(self) -> None:
+        self._due = 0
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class Outlet:
+    """Where a stream is written to: all of one turn of the loop leaves in one write."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.transport: Any = None
+        self.paused = False
+        self._parts: list[bytes] = []
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def write(self, data: bytes) -> None:
+        if not self._parts:
+            self.loop.call_soon(self.flush)
+        self._parts.append(data)
+
+    def flush(self) -> None:
+        if self._parts:
+            data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+            self._parts.clear()
+            if self.transport is not None:
+                self.transport.write(data)
+
+    def close(self) -> None:
+        self.flush()
+        if self.transport is not None:
+            self.transport.close()
+
+    def full(self) -> bool:
+        return self.paused and self.transport is not None and self.transport.get_write_buffer_size() > FULL
+
+    def pause(self, paused: bool) -> None:
+        self.paused = paused
+        if not paused:
+            waiting, self._waiting = self._waiting, []
+            for future in waiting:
+                if not future.done():
+                    future.set_result(None)
+
+    async def drained(self) -> None:
+        """Returns when the peer has read enough to send more."""
+        if self.paused:
+            future = self.loop.create_future()
+            self._waiting.append(future)
+            await future
+
+
+class Source(asyncio.Protocol):
+    """The reading end of a pipe."""
+
+    def __init__(self, received: Callable[[bytes], None], ended: Callable[[], None]) -> None:
+        self.data_received = received  # type: ignore[method-assign]
+        self._ended = ended
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._ended()
+
+
+class Sink(asyncio.Protocol):
+    """The writing end of a pipe; while it is full, `source` is not read."""
+
+    def __init__(self, outlet: Outlet, lost: Callable[[], None]) -> None:
+        self.outlet = outlet
+        self.source: Any = None
+        self.lost: asyncio.Future[None] = outlet.loop.create_future()
+        self._when_lost = lost
+
+    def pause_writing(self) -> None:
+        self.outlet.pause(True)
+        if self.source is not None:
+            self.source.pause_reading()
+
+    def resume_writing(self) -> None:
+        self.outlet.pause(False)
+        if self.source is not None:
+            self.source.resume_reading()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.outlet.pause(False)
+        if not self.lost.done():
+            self.lost.set_result(None)
+        self._when_lost()
+
+
+class _ThreadReader:
+    """Reads a descriptor that the loop cannot watch: a file, a console, a pipe of Windows."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, fd: int, protocol: Source) -> None:
+        self._go = threading.Event()
+        self._go.set()
+        # A daemon: the end of the process never waits for a blocked read.
+        threading.Thread(target=self._run, args=(loop, fd, protocol), daemon=True).start()
+
+    def _run(self, loop: asyncio.AbstractEventLoop, fd: int, protocol: Source) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop was closed
+            try:
+                while data := os.read(fd, 65536):
+                    self._go.wait()
+                    loop.call_soon_threadsafe(protocol.data_received, data)
+            except OSError:
+                pass
+            loop.call_soon_threadsafe(protocol.connection_lost, None)
+
+    def pause_reading(self) -> None:
+        self._go.clear()
+
+    def resume_reading(self) -> None:
+        self._go.set()
+
+    def close(self) -> None:
+        self._go.set()
+
+
+class _ThreadWriter:
+    """Writes a descriptor that the loop cannot watch."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, fd: int, protocol: Sink) -> None:
+        self._loop, self._fd, self._protocol = loop, fd, protocol
+        self._size = 0
+        self._jobs: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        with contextlib.suppress(RuntimeError):
+            try:
+                while (data := self._jobs.get()) is not None:
+                    left = memoryview(data)
+                    while left:
+                        left = left[os.write(self._fd, left) :]
+                    self._loop.call_soon_threadsafe(self._written, len(data))
+            except OSError:
+                pass
+            self._loop.call_soon_threadsafe(self._protocol.connection_lost, None)
+
+    def _written(self, count: int) -> None:
+        self._size -= count
+        if self._protocol.outlet.paused and self._size == 0:
+            self._protocol.resume_writing()
+
+    def write(self, data: bytes) -> None:
+        self._size += len(data)
+        self._jobs.put(data)
+        if self._size > 65536 and not self._protocol.outlet.paused:
+            self._protocol.pause_writing()
+
+    def get_write_buffer_size(self) -> int:
+        return self._size
+
+    def close(self) -> None:
+        self._jobs.put(None)
+
+
+async def open_pipes(loop: asyncio.AbstractEventLoop, read: int, write: int, source: Source, sink: Sink) -> Any:
+    """Reads from one descriptor and writes to the other; returns the reading transport."""
+    watched = not (os.isatty(read) or os.isatty(write))  # a console is shared with other programs
+    try:
+        if not watched:
+            raise ValueError
+        sink.outlet.transport, _ = await loop.connect_write_pipe(lambda: sink, os.fdopen(os.dup(write), "wb", 0))
+    except (ValueError, OSError, NotImplementedError):
+        sink.outlet.transport = _ThreadWriter(loop, write, sink)
+    try:
+        if not watched:
+            raise ValueError
+        sink.source, _ = await loop.connect_read_pipe(lambda: source, os.fdopen(os.dup(read), "rb", 0))
+    except (ValueError, OSError, NotImplementedError):
+        sink.source = _ThreadReader(loop, read, source)
+    return sink.source
+
+
+@contextlib.contextmanager
+def own_stdio() -> Any:
+    """Takes the standard streams for the protocol: what others print goes to standard error.
+
+    Child processes of handlers get an empty input and standard error as their output. Gives the
+    descriptors to read and to write; afterwards everything is as it was.
+    """
+    read, write = os.dup(0), os.dup(1)
+    printed = sys.stdout
+    null = os.open(os.devnull, os.O_RDONLY)
+    try:
+        os.dup2(null, 0)
+        os.dup2(2, 1)
+        if printed is not None:
+            printed.flush()  # what was printed before belongs to standard error too
+        sys.stdout = sys.stderr
+        yield read, write
+    finally:
+        sys.stdout.flush()
+        sys.stdout = printed
+        for fd in (read, write):
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                os.set_blocking(fd, True)
+        os.dup2(read, 0)
+        os.dup2(write, 1)
+        for fd in (read, write, null):
+            os.close(fd)
+
+
+class Threads:
+    """Where blocking handlers run. Daemon threads: one that hangs does not keep the process."""
+
+    def __init__(self, limit: int = 64) -> None:
+        self._limit = limit
+        self._count = 0
+        self._idle = threading.Semaphore(0)
+        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    async def run(self, work: Callable[[], Any]) -> Any:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        self._jobs.put((loop, future, work))
+        if not self._idle.acquire(blocking=False) and self._count < self._limit:
+            self._count += 1
+            threading.Thread(target=self._work, daemon=True).start()
+        return await future
+
+    def _work(self) -> None:
+        while True:
+            loop, future, work = self._jobs.get()
+            try:
+                settle, outcome = future.set_result, work()
+            except BaseException as error:
+                settle, outcome = future.set_exception, error
+            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+                loop.call_soon_threadsafe(_settle, future, settle, outcome)
+            del loop, future, work, settle, outcome
+            self._idle.release()
+
+
+def _settle(future: asyncio.Future[Any], settle: Callable[[Any], None], outcome: Any) -> None:
+    if not future.done():
+        settle(RuntimeError("StopIteration") if isinstance(outcome, StopIteration) else outcome)
+
+
+threads = Threads()

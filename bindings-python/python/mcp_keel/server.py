@@ -1,0 +1,511 @@
+"""Servers: handlers are registered on a `Server`; an `Engine` runs it in one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import json
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+
+from ._native import FlatServer, NativeError
+from .context import Context
+from .driver import Outlet, Pump, Sink, Source, open_pipes, own_stdio, threads
+from .errors import McpError, UsageError, from_rpc
+from .schema import Parameters, encode, output
+from .types import Block, LogLevel, Text, ToolAnnotations, ToolResult, contents
+
+if TYPE_CHECKING:
+    from .http import AsgiApp
+
+F = TypeVar("F", bound=Callable[..., Any])
+Handler = Callable[[Context, Any], Awaitable[str]]
+
+INTERNAL_ERROR = -32603
+
+
+class Server:
+    """A server with its tools, resources and prompts. It may serve many connections at once.
+
+    `hosts` and `origins` are the values of the Host and Origin headers that HTTP requests may have;
+    left out, only this machine; "any" takes all. `limits`, `cache`, `capabilities` and `revisions` are
+    as the README describes them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        version: str = "0.0.0",
+        title: str | None = None,
+        instructions: str | None = None,
+        path: str = "/mcp",
+        hosts: Sequence[str] | Literal["any"] | None = None,
+        origins: Sequence[str] | Literal["any"] | None = None,
+        page_size: int | None = None,
+        capabilities: Mapping[str, Any] | None = None,
+        cache: Mapping[str, Any] | None = None,
+        limits: Mapping[str, int] | None = None,
+        revisions: Sequence[str] | None = None,
+        **info: Any,
+    ) -> None:
+        http: dict[str, Any] = {"path": path}
+        for key, allowed in (("hosts", hosts), ("origins", origins)):
+            if allowed is not None:
+                http[key] = None if allowed == "any" else list(allowed)
+        self.name = name
+        self.path = path
+        self._config = {
+            "info": _present({"name": name, "version": version, "title": title, **info}),
+            **_present({"instructions": instructions, "pageSize": page_size, "capabilities": capabilities}),
+            **_present({"cache": cache, "limits": limits, "revisions": revisions}),
+            "http": http,
+        }
+        self._catalog: dict[str, dict[str, dict[str, Any]]] = {
+            kind: {} for kind in ("tools", "resources", "resourceTemplates", "prompts")
+        }
+        self._handlers: dict[str, Handler] = {}
+        self._engines: dict[asyncio.AbstractEventLoop, Engine] = {}
+
+    # Registration. A change while clients are connected is announced to them.
+
+    @overload
+    def tool(self, handler: F, /) -> F: ...
+    @overload
+    def tool(
+        self,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: ToolAnnotations | None = None,
+        output_schema: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> Callable[[F], F]: ...
+    def tool(self, handler: Any = None, /, *, output_schema: dict[str, Any] | None = None, **told: Any) -> Any:
+        """Registers a function as a tool; its hints are the input schema, its return hint the output schema.
+
+        A plain function runs in a worker thread. Other members of the tool (`icons`, `_meta`) may be
+        given by their wire names.
+        """
+        names = _scope()
+
+        def register(handler: F) -> F:
+            parameters = Parameters(handler, Context, names)
+            schema, wrap = output(parameters.returns, (Block, ToolResult))
+            if output_schema is not None:
+                schema, wrap = output_schema, False
+            tool = _described(handler, told, inputSchema=parameters.schema, outputSchema=schema)
+            call = _caller(handler, parameters)
+
+            async def run(context: Context, arguments: Any) -> str:
+                try:
+                    value = await call(context, parameters.decode(arguments))
+                    return _tool_result({"result": value} if wrap else value, schema is not None)
+                except McpError:
+                    raise
+                except Exception as error:
+                    _log_failure(tool["name"], error)
+                    said = {"type": "text", "text": str(error) or type(error).__name__}
+                    return encode({"content": [said], "isError": True})
+
+            return self._register("tools", tool["name"], tool, f"tools/call {tool['name']}", run, handler)
+
+        return register if handler is None else register(handler)
+
+    def resource(self, uri: str, **told: Any) -> Callable[[F], F]:
+        """Registers a function that gives a resource: text, bytes, or something that has JSON.
+
+        A uri with `{names}` is a template; the names are passed as arguments. Takes `name`, `title`,
+        `description`, `mime_type` and others by their wire names.
+        """
+        names = _scope()
+        template = "{" in uri
+        mime = told.pop("mime_type", None)
+
+        def register(handler: F) -> F:
+            parameters = Parameters(handler, Context, names)
+            call = _caller(handler, parameters)
+            key = "uriTemplate" if template else "uri"
+            entry = _described(handler, told, **{key: uri, "mimeType": mime})
+
+            async def run(context: Context, asked: Any) -> str:
+                value = await call(context, parameters.decode_texts(asked.get("variables") or {}))
+                if isinstance(value, dict) and "contents" in value:
+                    return encode(value)
+                if isinstance(value, (str, bytes)):
+                    made = contents(asked["uri"], value, mime)
+                else:
+                    made = contents(asked["uri"], encode(value), mime or "application/json")
+                return encode({"contents": [made]})
+
+            kind = "resourceTemplates" if template else "resources"
+            return self._register(kind, uri, entry, f"resources/read {uri}", run, handler)
+
+        return register
+
+    @overload
+    def prompt(self, handler: F, /) -> F: ...
+    @overload
+    def prompt(
+        self, *, name: str | None = None, title: str | None = None, description: str | None = None, **more: Any
+    ) -> Callable[[F], F]: ...
+    def prompt(self, handler: Any = None, /, **told: Any) -> Any:
+        """Registers a function that gives a prompt: a text, or messages (texts, blocks, message dicts)."""
+        names = _scope()
+
+        def register(handler: F) -> F:
+            parameters = Parameters(handler, Context, names)
+            call = _caller(handler, parameters)
+            required = parameters.schema.get("required", ())
+            properties = parameters.schema["properties"]
+            arguments = [
+                _present({"name": name, "description": part.get("description"), "required": name in required})
+                for name, part in properties.items()
+            ]
+            prompt = _described(handler, told, arguments=arguments)
+
+            async def run(context: Context, given: Any) -> str:
+                value = await call(context, parameters.decode_texts(given))
+                if isinstance(value, dict) and "messages" in value:
+                    return encode(value)
+                listed = value if isinstance(value, (list, tuple)) else [value]
+                return encode({"messages": [_message(item) for item in listed]})
+
+            return self._register("prompts", prompt["name"], prompt, f"prompts/get {prompt['name']}", run, handler)
+
+        return register if handler is None else register(handler)
+
+    def completion(self, handler: F, /) -> F:
+        """Registers the function that completes arguments: called with `ref`, `argument` and `context`."""
+        call = _caller(handler, None)
+
+        async def run(context: Context, asked: Any) -> str:
+            given = {"ref": asked["ref"], "argument": asked["argument"], "context": asked.get("context")}
+            value = await call(context, given)
+            return encode({"completion": value if isinstance(value, dict) else {"values": list(value)}})
+
+        self._config["completions"] = True
+        self._handlers["completion/complete"] = run
+        return handler
+
+    def _register(self, kind: str, key: str, entry: dict[str, Any], route: str, run: Handler, handler: F) -> F:
+        if key in self._catalog[kind]:
+            raise UsageError(f"{kind}: {key!r} is registered already")
+        self._catalog[kind][key] = entry
+        self._handlers[route] = run
+        self._changed()
+        return handler
+
+    def remove(self, kind: Literal["tools", "resources", "resourceTemplates", "prompts"], key: str) -> None:
+        """Takes an entry out of the catalog; `key` is its name, uri or template."""
+        del self._catalog[kind][key]
+        self._changed()
+
+    def _changed(self) -> None:
+        for engine in self._running():
+            engine.do(engine.core.set_catalog, self._listed())
+
+    def _listed(self) -> str:
+        return encode({kind: list(entries.values()) for kind, entries in self._catalog.items()})
+
+    # Telling clients.
+
+    def resource_updated(self, uri: str) -> None:
+        """Tells the clients that subscribed to a resource that it changed."""
+        for engine in self._running():
+            engine.do(engine.core.publish, encode({"resource": uri}))
+
+    def log(self, level: LogLevel, data: Any, logger: str | None = None) -> None:
+        """A log message outside of any call."""
+        entry = encode(_present({"level": level, "data": data, "logger": logger}))
+        for engine in self._running():
+            engine.do(engine.core.log, 0, entry)
+
+    # Serving.
+
+    def run(self) -> None:
+        """Serves on standard input and output until the client ends it, or SIGTERM or SIGINT comes."""
+        asyncio.run(self._until_signal(self.serve_stdio()))
+
+    def run_http(self, host: str = "127.0.0.1", port: int = 8000, **options: Any) -> None:
+        """Serves HTTP until SIGTERM or SIGINT comes. See `serve_http`."""
+        asyncio.run(self._until_signal(self.serve_http(host, port, **options)))
+
+    async def serve_stdio(self) -> None:
+        """Serves on standard input and output; returns when the client is gone."""
+        with own_stdio() as (read, write):
+            await self.serve_pipe(read, write)
+
+    async def serve_pipe(self, read: int, write: int) -> None:
+        """Serves one client on two descriptors; returns when it is gone."""
+        engine = self._engine()
+        outlet = Outlet(engine.loop)
+        stream, done = engine.attach(outlet)
+        source = Source(lambda data: engine.feed(engine.core.receive, stream, data), lambda: engine.end(stream))
+        # The client that does not read any more is gone, and so is the reason to wait for its input.
+        sink = Sink(outlet, lambda: engine.gone(stream))
+        reading = await open_pipes(engine.loop, read, write, source, sink)
+        try:
+            engine.feed(engine.core.open, stream, "pipe")
+            await done
+            # What was answered is delivered; only after `close` it has to be quick.
+            await asyncio.wait([sink.lost, engine.closed], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([sink.lost], timeout=2)
+        finally:
+            engine.gone(stream)
+            reading.close()
+            outlet.close()
+
+    async def serve_http(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 8000,
+        *,
+        started: Callable[[int], None] | None = None,
+        ssl: Any = None,
+    ) -> None:
+        """Serves HTTP until `close`. `started` is called with the port, which is chosen when `port` is 0."""
+        from .http import serve
+
+        await serve(self._engine(), host, port, started, ssl)
+
+    def asgi(self) -> AsgiApp:
+        """This server as an ASGI application, alone or mounted in another. It needs no lifespan."""
+        from .http import asgi
+
+        return asgi(self)
+
+    async def close(self) -> None:
+        """Cancels running calls and closes all connections of this event loop."""
+        engine = self._engines.pop(asyncio.get_running_loop(), None)
+        if engine is not None:
+            await engine.close()
+
+    async def _until_signal(self, serving: Any) -> None:
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(serving)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, lambda: loop.create_task(self.close()))
+        try:
+            await task
+        finally:
+            await self.close()
+
+    def _running(self) -> list[Engine]:
+        self._engines = {loop: engine for loop, engine in self._engines.items() if not loop.is_closed()}
+        return list(self._engines.values())
+
+    def _engine(self) -> Engine:
+        self._running()
+        loop = asyncio.get_running_loop()
+        engine = self._engines.get(loop)
+        if engine is None:
+            engine = self._engines[loop] = Engine(self, loop)
+        return engine
+
+
+class Engine(Pump):
+    """One server in one event loop: its streams, and the calls that run."""
+
+    def __init__(self, server: Server, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            core = FlatServer(encode(server._config), os.urandom(32))
+        except NativeError as error:
+            raise UsageError(str(error), code=error.code) from None
+        super().__init__(core, loop)
+        self.outlets: dict[int, Any] = {}
+        self.closed = loop.create_future()
+        self._handlers = server._handlers
+        self._streams = 0
+        self._ends: dict[int, asyncio.Future[None]] = {}
+        self._calls: dict[int, tuple[Context, asyncio.Task[None] | None]] = {}
+        self._asks: dict[tuple[int, str], asyncio.Future[str]] = {}
+        self.feed(core.set_catalog, server._listed())
+
+    def attach(self, outlet: Any) -> tuple[int, asyncio.Future[None]]:
+        """A number for a new stream, and a future that is done when the core closed it."""
+        self._streams += 1
+        self.outlets[self._streams] = outlet
+        done = self._ends[self._streams] = self.loop.create_future()
+        return self._streams, done
+
+    def end(self, stream: int) -> None:
+        if stream in self.outlets:
+            self.feed(self.core.end, stream)
+
+    def gone(self, stream: int) -> None:
+        if self.outlets.pop(stream, None) is not None:
+            self.feed(self.core.gone, stream)
+        self._ended(stream)
+
+    def _ended(self, stream: int) -> None:
+        done = self._ends.pop(stream, None)
+        if done is not None and not done.done():
+            done.set_result(None)
+
+    async def close(self) -> None:
+        running = [task for _, task in self._calls.values() if task is not None]
+        if not self.closed.done():
+            self.closed.set_result(None)
+            self.feed(self.core.close)
+            self.stop()
+        for stream in list(self.outlets):
+            self.on_close(stream)
+        if running:  # those that will not end are left behind
+            await asyncio.wait(running, timeout=2)
+
+    async def ask(self, call: int, key: str, request: str) -> dict[str, Any]:
+        future = self._asks[call, key] = self.loop.create_future()
+        try:
+            self.feed(self.core.ask, call, key, request)
+            outcome = json.loads(await future)
+        finally:
+            self._asks.pop((call, key), None)
+        if "error" in outcome:
+            raise from_rpc(outcome["error"])
+        result: dict[str, Any] = outcome["result"]
+        return result
+
+    # What the core says.
+
+    def on_write(self, stream: int, id: int, name: str, text: bytes, until: int) -> None:
+        outlet = self.outlets.get(stream)
+        if outlet is not None:
+            outlet.write(text)
+
+    def on_head(self, stream: int, status: int, name: str, text: str, until: int) -> None:
+        outlet = self.outlets.get(stream)
+        if outlet is not None:
+            outlet.head(status, text)
+
+    def on_body(self, stream: int, id: int, name: str, text: bytes, last: int) -> None:
+        outlet = self.outlets.get(stream)
+        if outlet is not None:
+            outlet.body(text, last == 1)
+            if last:
+                self.on_close(stream)
+
+    def on_close(self, stream: int, *_: Any) -> None:
+        outlet = self.outlets.pop(stream, None)
+        if outlet is not None:
+            outlet.close()
+        self._ended(stream)
+
+    def on_call(self, stream: int, call: int, key: str, text: str, until: int) -> None:
+        context = Context(self, call, stream, key)
+        self._calls[call] = (context, None)
+        task = self.spawn(self._run(context, call, key, text))
+        if call in self._calls and not task.done():
+            self._calls[call] = (context, task)
+
+    def on_answer(self, stream: int, call: int, key: str, text: str, until: int) -> None:
+        future = self._asks.get((call, key))
+        if future is not None and not future.done():
+            future.set_result(text)
+
+    def on_cancelled(self, stream: int, call: int, name: str, reason: str, until: int) -> None:
+        context, task = self._calls.pop(call, (None, None))
+        if context is not None:
+            context.cancelled = True
+        if task is not None:
+            task.cancel(reason)
+
+    async def _run(self, context: Context, call: int, key: str, text: str) -> None:
+        try:
+            handler = self._handlers[key]
+            outcome = '{"result":' + await handler(context, json.loads(text)) + "}"
+        except asyncio.CancelledError:
+            if context.cancelled:
+                raise
+            outcome = _failure(INTERNAL_ERROR, "the handler was cancelled")
+        except McpError as error:
+            outcome = _failure(error.rpc_code, error.message, error.data)
+        except Exception as error:
+            _log_failure(key, error)
+            outcome = _failure(INTERNAL_ERROR, str(error) or type(error).__name__)
+        if self._calls.pop(call, None) is None:
+            return  # cancelled: nobody waits for it
+        try:
+            self.feed(self.core.respond, call, outcome)
+        except (UsageError, UnicodeEncodeError) as error:
+            # Text that no JSON can carry, or more than the limits allow: still one answer.
+            _log_failure(key, error)
+            self.feed(self.core.respond, call, _failure(INTERNAL_ERROR, f"bad result: {type(error).__name__}"))
+
+
+def _failure(code: int, message: str, data: Any = None) -> str:
+    try:
+        return encode({"error": _present({"code": code, "message": message, "data": data})})
+    except (TypeError, ValueError):
+        return encode({"error": {"code": code, "message": message}})
+
+
+def _log_failure(name: str, error: BaseException) -> None:
+    import logging
+
+    logging.getLogger("mcp_keel").error("%s failed", name, exc_info=error)
+
+
+def _present(members: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in members.items() if value is not None}
+
+
+def _scope() -> dict[str, Any]:
+    """What the hints of a handler may mention beside its module: the names around the decorator."""
+    return {"Context": Context, **sys._getframe(2).f_locals}
+
+
+def _described(handler: Any, told: dict[str, Any], **more: Any) -> dict[str, Any]:
+    named = getattr(handler, "__name__", None) or type(handler).__name__
+    doc = handler.__doc__
+    return _present({"name": named, "description": inspect.cleandoc(doc) if doc else None, **_present(told), **more})
+
+
+def _caller(handler: Any, parameters: Parameters | None) -> Callable[[Context, dict[str, Any]], Awaitable[Any]]:
+    """How a handler is run: awaited, or in a worker thread when it is a plain function."""
+    wanted = parameters.context if parameters is not None else None
+    called = handler if inspect.isroutine(handler) else getattr(handler, "__call__", handler)
+
+    def given(context: Context, arguments: dict[str, Any]) -> dict[str, Any]:
+        return arguments if wanted is None else {**arguments, wanted: context}
+
+    if inspect.iscoroutinefunction(called):
+        return lambda context, arguments: handler(**given(context, arguments))  # type: ignore[no-any-return]
+
+    async def in_thread(context: Context, arguments: dict[str, Any]) -> Any:
+        # The thread sees the context variables of the call.
+        copied = contextvars.copy_context()
+        value = await threads.run(lambda: copied.run(handler, **given(context, arguments)))
+        return await value if inspect.isawaitable(value) else value
+
+    return in_thread
+
+
+def _tool_result(value: Any, structured: bool) -> str:
+    if isinstance(value, ToolResult):
+        made = {"content": value.content, "structuredContent": value.structured, "_meta": value.meta}
+        return encode({**_present(made), **({"isError": True} if value.is_error else {})})
+    if structured or (isinstance(value, dict) and not isinstance(value, Block)):
+        text = encode(value)
+        return f'{{"content":[{{"type":"text","text":{encode(text)}}}],"structuredContent":{text}}}'
+    listed = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
+    if not any(isinstance(item, Block) for item in listed) and not isinstance(value, str) and listed:
+        listed = [encode(value)]
+    return encode({"content": [item if isinstance(item, Block) else _text(item) for item in listed]})
+
+
+def _text(value: Any) -> dict[str, Any]:
+    return Text(value if isinstance(value, str) else encode(value))
+
+
+def _message(item: Any) -> Any:
+    if isinstance(item, dict) and "role" in item:
+        return item
+    return {"role": "user", "content": item if isinstance(item, dict) else _text(item)}
