@@ -24,3 +24,4 @@ pub mod limits;
 pub mod message;
 pub mod revision;
 pub mod time;
+pub mod server;
