@@ -125,12 +125,17 @@ fn each<'a>(object: &'a str, name: &str, write: impl Fn(&str) -> String) -> Cow<
     let Some(array) = json::get(object, name).filter(|value| json::is_array(value)) else {
         return Cow::Borrowed(object);
     };
-    let written: Vec<_> = json::elements(array).map(|item| if json::is_object(item) { write(item) } else { item.to_string() }).collect();
+    let written: Vec<_> =
+        json::elements(array).map(|item| if json::is_object(item) { write(item) } else { item.to_string() }).collect();
     Cow::Owned(replace(object, name, &json::array(written.iter().map(String::as_str))))
 }
 
 /// `object` with another value for the member `name`.
 fn replace(object: &str, name: &str, value: &str) -> String {
     let members = json::members(object);
-    members.fold(Object::with_capacity(object.len()), |out, (key, old)| out.raw(&key, if key == name { value } else { old })).finish()
+    members
+        .fold(Object::with_capacity(object.len()), |out, (key, old)| {
+            out.raw(&key, if key == name { value } else { old })
+        })
+        .finish()
 }

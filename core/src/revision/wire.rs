@@ -21,20 +21,20 @@ const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Severity of a log message, rising (LOG-005).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Level(u8);
+pub(crate) struct Level(u8);
 
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Level {
     /// The level with this name.
     #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         LEVELS.iter().position(|level| *level == name).and_then(|at| u8::try_from(at).ok()).map(Self)
     }
 
     /// Its name on the wire.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         LEVELS[usize::from(self.0)]
     }
 }
@@ -147,7 +147,10 @@ impl Revision {
             Era::Modern => true,
         };
         if !known || !methods::INPUTS.contains(&method) {
-            return Some(RpcError::new(code::METHOD_NOT_FOUND, format!("clients of {self} cannot be asked for {method}")));
+            return Some(RpcError::new(
+                code::METHOD_NOT_FOUND,
+                format!("clients of {self} cannot be asked for {method}"),
+            ));
         }
         let key = match method {
             "sampling/createMessage" => "sampling",
@@ -196,7 +199,8 @@ fn stand_alone(result_type: &str, method: Option<&Method>, result: &str, facts: 
             merged = merged.raw(&name, value);
         }
     }
-    let mut out = Object::with_capacity(result.len() + 160).string("resultType", result_type).raw("_meta", &merged.finish());
+    let mut out =
+        Object::with_capacity(result.len() + 160).string("resultType", result_type).raw("_meta", &merged.finish());
     if method.is_some_and(|method| method.cacheable) {
         let default_ttl = facts.ttl_ms.to_string();
         let default_scope = json::quote(facts.cache_scope);

@@ -104,7 +104,11 @@ fn readable(kinds: &str) -> String {
 /// As much of a value as a sentence can bear.
 fn excerpt(value: &str) -> String {
     let value = value.trim();
-    if value.chars().count() <= 40 { String::from(value) } else { format!("{}…", value.chars().take(40).collect::<String>()) }
+    if value.chars().count() <= 40 {
+        String::from(value)
+    } else {
+        format!("{}…", value.chars().take(40).collect::<String>())
+    }
 }
 
 #[cfg(test)]
@@ -116,7 +120,12 @@ mod tests {
         let schema = r#"{"type":"object","required":["days"],"additionalProperties":false,
             "properties":{"days":{"type":"integer"},"tags":{"type":"array","items":{"type":"string"}},"unit":{"enum":["c","f"]}}}"#;
         let says = |value: &str| check(schema, value);
-        for good in [r#"{"days":3}"#, r#"{"days":3.0}"#, r#"{"days":1e2,"tags":["a"]}"#, r#"{"days":18446744073709551615,"unit":"c"}"#] {
+        for good in [
+            r#"{"days":3}"#,
+            r#"{"days":3.0}"#,
+            r#"{"days":1e2,"tags":["a"]}"#,
+            r#"{"days":18446744073709551615,"unit":"c"}"#,
+        ] {
             assert_eq!(says(good), None, "{good}");
         }
         assert_eq!(says(r#"{"days":3.5}"#).as_deref(), Some("/days: 3.5 is not an integer"));

@@ -201,7 +201,9 @@ fn complete(method: &str, result: &str) -> Result<String, String> {
             let text = json::get(result, "structuredContent");
             let block = text.map(|text| Object::new().string("type", "text").string("text", text).finish());
             let content = json::array(block.as_deref());
-            Ok(json::members(result).fold(Object::new().raw("content", &content), |out, (name, value)| out.raw(&name, value)).finish())
+            Ok(json::members(result)
+                .fold(Object::new().raw("content", &content), |out, (name, value)| out.raw(&name, value))
+                .finish())
         }
         "tools/call" => need(array("content"), "an array `content`"),
         "prompts/get" => need(array("messages"), "an array `messages`"),

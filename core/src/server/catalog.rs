@@ -32,7 +32,7 @@ pub(crate) struct Kind {
     by_key: BTreeMap<String, usize>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Text {
     tools: Vec<Raw>,
@@ -41,18 +41,13 @@ struct Text {
     prompts: Vec<Raw>,
 }
 
-impl Default for Text {
-    fn default() -> Self {
-        Self { tools: Vec::new(), resources: Vec::new(), resource_templates: Vec::new(), prompts: Vec::new() }
-    }
-}
-
 impl Kind {
     fn read(entries: Vec<Raw>, key: &str, check: impl Fn(&str) -> Result<(), String>) -> Result<Self, Error> {
         let mut by_key = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate() {
             let bad = |why: String| Error::usage("config_invalid", why);
-            let name = json::get_string(entry, key).ok_or_else(|| bad(format!("an entry of the catalog lacks `{key}`")))?;
+            let name =
+                json::get_string(entry, key).ok_or_else(|| bad(format!("an entry of the catalog lacks `{key}`")))?;
             check(entry).map_err(|why| bad(format!("`{name}`: {why}")))?;
             if by_key.insert(name.clone().into_owned(), at).is_some() {
                 return Err(bad(format!("`{name}` is there twice")));
@@ -111,7 +106,13 @@ impl Catalog {
     }
 
     /// One page of the list that `key` names, as `revision` writes its entries.
-    pub(crate) fn page(&self, key: &str, cursor: Option<&str>, size: usize, revision: Revision) -> Result<String, RpcError> {
+    pub(crate) fn page(
+        &self,
+        key: &str,
+        cursor: Option<&str>,
+        size: usize,
+        revision: Revision,
+    ) -> Result<String, RpcError> {
         let kind = match key {
             "tools" => &self.tools,
             "resources" => &self.resources,

@@ -108,7 +108,9 @@ impl Config {
             None => Revision::ALL.to_vec(),
             Some(labels) => {
                 let parsed: Option<Vec<_>> = labels.iter().map(|label| Revision::parse(label)).collect();
-                parsed.filter(|all| !all.is_empty()).ok_or_else(|| bad("`revisions` must name known ones".to_string()))?
+                parsed
+                    .filter(|all| !all.is_empty())
+                    .ok_or_else(|| bad("`revisions` must name known ones".to_string()))?
             }
         };
         served.sort_unstable_by(|left, right| right.cmp(left));

@@ -30,7 +30,8 @@ impl Server {
         json::check(request, json::MAX_NESTING)
             .map_err(|fault| Error::usage("usage", format!("the request: {}", fault.message())))?;
         let [method, params] = json::pick(request, ["method", "params"]);
-        let method = method.and_then(json::string).ok_or_else(|| Error::usage("usage", "a request has a string `method`"))?;
+        let method =
+            method.and_then(json::string).ok_or_else(|| Error::usage("usage", "a request has a string `method`"))?;
         if params.is_some_and(|params| !json::is_object(params)) {
             return Err(Error::usage("usage", "`params` must be an object"));
         }
@@ -108,8 +109,12 @@ impl Server {
             let error = RpcError::new(code::INTERNAL, reason).write();
             self.event(Event::Answer { call, key, outcome: Object::new().raw("error", &error).finish() });
         }
-        let waiting: Vec<_> =
-            self.calls.iter().filter(|(_, call)| call.to.peer == peer && call.state.is_some()).map(|(id, _)| *id).collect();
+        let waiting: Vec<_> = self
+            .calls
+            .iter()
+            .filter(|(_, call)| call.to.peer == peer && call.state.is_some())
+            .map(|(id, _)| *id)
+            .collect();
         for call in waiting {
             self.drop_call(call, reason);
         }
@@ -127,7 +132,8 @@ impl Server {
             }
             let state = self.secret();
             let Some(call) = self.calls.get_mut(&number) else { continue };
-            let requests = call.questions.iter().fold(Object::new(), |out, (key, question)| out.raw(key, question)).finish();
+            let requests =
+                call.questions.iter().fold(Object::new(), |out, (key, question)| out.raw(key, question)).finish();
             call.state = Some(state.clone());
             let (to, id, revision) = (call.to, call.id.clone(), call.sender.revision);
             let result = revision.write_input_required(&requests, &state, &self.facts());
@@ -184,7 +190,8 @@ impl Server {
         call.id = id.clone();
         call.sender = sender;
         call.read_meta(params);
-        let answered: Vec<_> = call.questions.keys().filter_map(|key| Some((key.clone(), given.remove(key)?))).collect();
+        let answered: Vec<_> =
+            call.questions.keys().filter_map(|key| Some((key.clone(), given.remove(key)?))).collect();
         for (key, _) in &answered {
             call.questions.remove(key);
         }

@@ -238,6 +238,23 @@ impl Server {
         self.event(Event::Closed { stream, reason: reason.to_string() });
     }
 
+    /// The exchange of this peer is complete. Calls that wait for their client stay.
+    pub fn forget(&mut self, peer: PeerId) {
+        self.peers.remove(&peer);
+    }
+
+    /// Whether calls of this peer are in flight.
+    #[must_use]
+    pub fn is_busy(&self, peer: PeerId) -> bool {
+        self.peers.get(&peer).is_some_and(|peer| !peer.running.is_empty())
+    }
+
+    /// Whether a handshake took place with this peer.
+    #[must_use]
+    pub fn has_session(&self, peer: PeerId) -> bool {
+        self.peers.get(&peer).is_some_and(|peer| peer.session.is_some())
+    }
+
     /// Time has passed.
     pub fn handle_timeout(&mut self, now: Millis) {
         while let Some(timer) = self.timers.take_due(now) {

@@ -21,7 +21,8 @@ impl Server {
         json::check(text, json::MAX_NESTING).map_err(|fault| Error::usage("usage", fault.message()))?;
         let [value, total, words] = json::pick(text, ["progress", "total", "message"]);
         let number_of = |text: &str| text.trim().parse::<f64>().ok();
-        let (Some(value), true) = (value, total.is_none_or(|total| total == "null" || number_of(total).is_some())) else {
+        let (Some(value), true) = (value, total.is_none_or(|total| total == "null" || number_of(total).is_some()))
+        else {
             return Err(Error::usage("usage", "progress has a number `progress` and perhaps a number `total`"));
         };
         let amount = number_of(value).ok_or_else(|| Error::usage("usage", "`progress` must be a number"))?;
@@ -50,7 +51,8 @@ impl Server {
         let level = level.ok_or_else(|| Error::usage("usage", "`level` is none of the eight log levels"))?;
         let data = data.ok_or_else(|| Error::usage("usage", "a log message has `data`"))?;
         let logger = logger.filter(|logger| *logger != "null");
-        let params = Object::new().string("level", level.name()).maybe("logger", logger).raw("data", &json::one_line(data));
+        let params =
+            Object::new().string("level", level.name()).maybe("logger", logger).raw("data", &json::one_line(data));
         let line = message::write_notification("notifications/message", Some(&params.finish()));
         if number == 0 {
             let peers: Vec<_> = self.peers.iter().filter(|(_, peer)| peer.hears(level)).map(|(id, _)| *id).collect();
@@ -79,7 +81,8 @@ impl Server {
     /// `usage` when the text says nothing of the kind.
     pub fn publish(&mut self, text: &str) -> Result<(), Error> {
         json::check(text, json::MAX_NESTING).map_err(|fault| Error::usage("usage", fault.message()))?;
-        let uri = json::get_string(text, "resource").ok_or_else(|| Error::usage("usage", "a change names a `resource`"))?;
+        let uri =
+            json::get_string(text, "resource").ok_or_else(|| Error::usage("usage", "a change names a `resource`"))?;
         let quoted = json::quote(&uri);
         let plain = Object::new().raw("uri", &quoted).finish();
         let plain = message::write_notification("notifications/resources/updated", Some(&plain));

@@ -94,7 +94,8 @@ impl Server {
         let [version, capabilities, client] = json::pick(params, names);
         let missing = |name: &str| RpcError::new(code::INVALID_PARAMS, format!("initialize needs `{name}`"));
         let requested = version.and_then(json::string).ok_or_else(|| missing("protocolVersion"))?;
-        let capabilities = capabilities.filter(|value| json::is_object(value)).ok_or_else(|| missing("capabilities"))?;
+        let capabilities =
+            capabilities.filter(|value| json::is_object(value)).ok_or_else(|| missing("capabilities"))?;
         let client = client.filter(|value| json::is_object(value)).ok_or_else(|| missing("clientInfo"))?;
         for name in ["name", "version"] {
             if json::get_string(client, name).is_none() {
@@ -303,7 +304,9 @@ impl Server {
         now: Millis,
     ) -> Result<(), Refusal> {
         let (key, input) = self.resolve(row, params, sender.revision)?;
-        if let Some(state) = json::get(params, "requestState").filter(|_| row.may_need_input && sender.revision.is_stateless()) {
+        if let Some(state) =
+            json::get(params, "requestState").filter(|_| row.may_need_input && sender.revision.is_stateless())
+        {
             let state = json::string(state).ok_or_else(|| invalid("`requestState` must be a string"))?;
             return self.resume(to, id, &state, &key, &input, params, sender, now).map_err(Refusal::from);
         }
@@ -378,10 +381,11 @@ impl Server {
         let [reference, argument, context] = json::pick(params, ["ref", "argument", "context"]);
         let reference = reference.unwrap_or("null");
         let known = match json::get_string(reference, "type").as_deref() {
-            Some("ref/prompt") => json::get_string(reference, "name").is_some_and(|name| self.catalog.prompts.get(&name).is_some()),
-            Some("ref/resource") => json::get_string(reference, "uri").is_some_and(|uri| {
-                self.catalog.templates.get(&uri).is_some() || self.catalog.resource(&uri).is_some()
-            }),
+            Some("ref/prompt") => {
+                json::get_string(reference, "name").is_some_and(|name| self.catalog.prompts.get(&name).is_some())
+            }
+            Some("ref/resource") => json::get_string(reference, "uri")
+                .is_some_and(|uri| self.catalog.templates.get(&uri).is_some() || self.catalog.resource(&uri).is_some()),
             _ => return Err(invalid("`ref` must be a ref/prompt with `name` or a ref/resource with `uri`")),
         };
         if !known {
