@@ -21,6 +21,8 @@ pub mod error;
 pub mod flat;
 pub mod json;
 pub mod limits;
+pub mod link;
 pub mod message;
 pub mod revision;
+pub mod server;
 pub mod time;

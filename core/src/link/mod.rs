@@ -1,0 +1,8 @@
+//! Links: from a transport's raw material to messages and back, still without I/O. All decisions of HTTP are here.
+
+pub mod headers;
+pub mod http1;
+pub mod lines;
+pub mod server;
+mod server_http;
+pub mod sse;
