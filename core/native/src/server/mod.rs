@@ -1,0 +1,259 @@
+//! Servers: declare what you offer, then serve it on stdio, HTTP, any byte streams, or in memory.
+mod catalog;
+mod context;
+mod engine;
+mod handler;
+mod http;
+mod pipe;
+mod stdio;
+
+use std::{collections::BTreeMap, future::Future, sync::Arc};
+
+use mcp_keel_core::flat::FlatServer;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, DuplexStream},
+    net::ToSocketAddrs,
+};
+
+pub use self::{
+    catalog::Catalog,
+    context::{CallInfo, Context, Level},
+    handler::{IntoCompletion, IntoPromptResult, IntoReadResult, IntoToolResult},
+    http::{AnswerBody, HttpServer},
+};
+use self::engine::Engine;
+use crate::{
+    clock,
+    error::Error,
+    model::{CompletionRequest, Prompt, Read, Resource, ResourceTemplate, Tool, raw},
+};
+
+/// The core's default bound of one message; given to it explicitly, so that both sides have the same number.
+const MESSAGE_BYTES: usize = 16 << 20;
+/// Bytes in flight in one direction of an in-memory connection.
+const PAIR: usize = 64 << 10;
+
+/// A server. Cheap to clone; all clones are the same one, and it may serve many connections of any kind at once.
+#[derive(Clone)]
+pub struct Server {
+    engine: Arc<Engine>,
+}
+
+/// One side of an in-memory connection, for [`Client::connect`](crate::Client::connect).
+pub struct Connection {
+    pub(crate) stream: DuplexStream,
+}
+
+impl Server {
+    /// Begins a server of this name and version.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> Builder {
+        let info = json!({"name": name.into(), "version": version.into()});
+        Builder {
+            config: BTreeMap::from([("info".into(), info)]),
+            limits: BTreeMap::from([("messageBytes".into(), MESSAGE_BYTES.into())]),
+            catalog: Catalog::default(),
+        }
+    }
+
+    /// Serves stdin and stdout until the client closes stdin and everything is answered. Nothing else may write to stdout.
+    ///
+    /// # Errors
+    /// `Disconnected` when the client stopped reading before that.
+    pub async fn serve_stdio(&self) -> Result<(), Error> {
+        let (reader, writer) = stdio::streams();
+        self.connection(reader, writer).await
+    }
+
+    /// Serves one connection over any byte streams, a message per line.
+    ///
+    /// # Errors
+    /// `Disconnected` when the client stopped reading while there was something to write.
+    pub async fn connection(
+        &self,
+        reader: impl AsyncRead + Send + Unpin,
+        writer: impl AsyncWrite + Send + Unpin,
+    ) -> Result<(), Error> {
+        pipe::serve(&self.engine, reader, writer).await
+    }
+
+    /// Opens a connection in this process and serves it in a task.
+    #[must_use]
+    pub fn pair(&self) -> Connection {
+        let (ours, stream) = tokio::io::duplex(PAIR);
+        let server = self.clone();
+        tokio::spawn(async move {
+            let (reader, writer) = tokio::io::split(ours);
+            // The client knows why its connection ended.
+            let _ = server.connection(reader, writer).await;
+        });
+        Connection { stream }
+    }
+
+    /// Binds an HTTP server; [`HttpServer::run`] serves it.
+    ///
+    /// # Errors
+    /// `Disconnected` when the address cannot be bound.
+    pub async fn bind_http(&self, address: impl ToSocketAddrs) -> Result<HttpServer, Error> {
+        HttpServer::bind(Arc::clone(&self.engine), address).await
+    }
+
+    /// Serves HTTP on this address for ever.
+    ///
+    /// # Errors
+    /// `Disconnected` when the address cannot be bound.
+    pub async fn serve_http(&self, address: impl ToSocketAddrs) -> Result<(), Error> {
+        self.bind_http(address).await?.run().await;
+        Ok(())
+    }
+
+    /// Answers one HTTP request of your own hyper stack (or tower's, or axum's).
+    pub async fn answer_http<B>(&self, request: ::http::Request<B>) -> ::http::Response<AnswerBody>
+    where
+        B: http_body::Body<Data = bytes::Bytes> + Unpin,
+    {
+        match http::answer(Arc::clone(&self.engine), request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Changes what is offered; clients that listen are told. A change that is refused leaves everything as it was.
+    ///
+    /// # Errors
+    /// `Usage` when a declaration is not valid.
+    pub fn update(&self, change: impl FnOnce(&mut Catalog)) -> Result<(), Error> {
+        let mut catalog = Catalog::clone(&self.engine.catalog());
+        change(&mut catalog);
+        self.engine.set_catalog(catalog)
+    }
+
+    /// Tells clients that subscribed to it that a resource has changed.
+    ///
+    /// # Errors
+    /// `Usage` when the server is closed.
+    pub fn resource_updated(&self, uri: &str) -> Result<(), Error> {
+        let change = raw(json!({"resource": uri}));
+        Ok(self.engine.drive(|flat, now| flat.publish(change.get(), now))?)
+    }
+
+    /// Sends a log message that is not about one call, to clients that want this level.
+    ///
+    /// # Errors
+    /// `Usage` when the server is closed.
+    pub fn log(&self, level: Level, data: impl Serialize) -> Result<(), Error> {
+        let entry = context::log_entry(None, level, data);
+        Ok(self.engine.drive(|flat, now| flat.log(0, entry.get(), now))?)
+    }
+
+    /// Stops: running calls are cancelled, all connections closed.
+    pub fn close(&self) {
+        let _ = self.engine.drive(|flat, now| flat.close(now));
+    }
+}
+
+/// Describes a [`Server`].
+pub struct Builder {
+    config: BTreeMap<String, Value>,
+    limits: BTreeMap<String, Value>,
+    catalog: Catalog,
+}
+
+impl Builder {
+    /// Tells the model how to use this server.
+    #[must_use]
+    pub fn instructions(self, instructions: impl Into<String>) -> Self {
+        self.config("instructions", instructions.into())
+    }
+
+    /// Adds a tool: see [`Catalog::tool`].
+    #[must_use]
+    pub fn tool<A, F, Fut, R>(mut self, tool: Tool, function: F) -> Self
+    where
+        A: DeserializeOwned + 'static,
+        F: Fn(A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoToolResult + 'static,
+    {
+        self.catalog.tool(tool, function);
+        self
+    }
+
+    /// Adds a resource.
+    #[must_use]
+    pub fn resource<F, Fut, R>(mut self, resource: Resource, function: F) -> Self
+    where
+        F: Fn(Read, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoReadResult + 'static,
+    {
+        self.catalog.resource(resource, function);
+        self
+    }
+
+    /// Adds a resource template.
+    #[must_use]
+    pub fn resource_template<F, Fut, R>(mut self, template: ResourceTemplate, function: F) -> Self
+    where
+        F: Fn(Read, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoReadResult + 'static,
+    {
+        self.catalog.resource_template(template, function);
+        self
+    }
+
+    /// Adds a prompt.
+    #[must_use]
+    pub fn prompt<A, F, Fut, R>(mut self, prompt: Prompt, function: F) -> Self
+    where
+        A: DeserializeOwned + 'static,
+        F: Fn(A, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoPromptResult + 'static,
+    {
+        self.catalog.prompt(prompt, function);
+        self
+    }
+
+    /// Completes arguments of prompts and resource templates.
+    #[must_use]
+    pub fn completion<F, Fut, R>(mut self, function: F) -> Self
+    where
+        F: Fn(CompletionRequest, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: IntoCompletion + 'static,
+    {
+        self.catalog.completion(function);
+        self.config("completions", true)
+    }
+
+    /// Bounds a resource, by the core's name for it (`messageBytes`, `sessions`, `pendingCalls`, …).
+    #[must_use]
+    pub fn limit(mut self, name: impl Into<String>, value: u64) -> Self {
+        self.limits.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets any other part of the core's configuration (`http`, `pageSize`, `cache`, `capabilities`, …).
+    #[must_use]
+    pub fn config(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.config.insert(name.into(), value.into());
+        self
+    }
+
+    /// Makes the server.
+    ///
+    /// # Errors
+    /// `Usage` when the configuration or a declaration is not valid.
+    pub fn build(mut self) -> Result<Server, Error> {
+        let limit = self.limits.get("messageBytes").and_then(Value::as_u64).unwrap_or(MESSAGE_BYTES as u64);
+        self.config.insert("limits".into(), Value::from_iter(self.limits));
+        let config = raw(&self.config);
+        let flat = FlatServer::new(config.get(), &clock::seed()?)?;
+        let engine = Arc::new(Engine::new(flat, usize::try_from(limit).unwrap_or(usize::MAX - 1)));
+        engine.set_catalog(self.catalog)?;
+        Ok(Server { engine })
+    }
+}

@@ -1,0 +1,56 @@
+//! Newline JSON over any pair of byte streams.
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+
+use super::engine::Engine;
+use crate::error::Error;
+
+const CHUNK: usize = 64 << 10;
+
+/// Serves one pipe until it is closed: by the core (its input ended and everything is answered) or by a failing write.
+pub(super) async fn serve(
+    engine: &Arc<Engine>,
+    mut reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+) -> Result<(), Error> {
+    let (stream, outbox) = engine.open_pipe()?;
+    let guard = Gone { engine: Arc::clone(engine), stream };
+    let read = async {
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            // A peer that does not read gets no more requests read.
+            outbox.room().await;
+            match reader.read(&mut chunk).await {
+                Ok(0) | Err(_) => break,
+                Ok(length) => {
+                    if engine.drive(|flat, now| flat.receive(stream, &chunk[..length], now)).is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+        let _ = engine.drive(|flat, now| flat.end(stream, now));
+        std::future::pending::<()>().await;
+    };
+    let written = tokio::select! {
+        written = outbox.write_to(writer) => written,
+        // The write may hang when the stream is given up.
+        () = outbox.until_gone() => false,
+        () = read => false,
+    };
+    drop(guard);
+    if written { Ok(()) } else { Err(Error::Disconnected("the other side does not read any more".into())) }
+}
+
+/// Tells the core when the connection is over, however that came; no news when the core closed it.
+pub(super) struct Gone {
+    pub(super) engine: Arc<Engine>,
+    pub(super) stream: u64,
+}
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.engine.gone(self.stream);
+    }
+}
