@@ -39,6 +39,10 @@ fn written(records: &[Record]) -> String {
     records.iter().filter(|record| record.is_bytes()).map(text).collect()
 }
 
+fn call_in(records: &[Record]) -> u64 {
+    records.iter().find(|record| record.kind == "call").expect("a call").id
+}
+
 fn initialize(server: &mut FlatServer, version: &str, capabilities: &str) -> String {
     let line = format!(
         r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
@@ -96,11 +100,10 @@ fn asking_in_both_eras() {
     let answered = feed(&mut server, r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#);
     assert_eq!((answered[0].kind, text(&answered[0])), ("answer", r#"{"result":{"action":"decline"}}"#));
 
-    let call = feed(
+    let call = call_in(&feed(
         &mut server,
         &format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"ask",{META}}}}}"#),
-    )[0]
-    .id;
+    ));
     let asked = server.ask(call, "k", question, 0).expect("asked");
     let line = text(&asked[0]);
     assert!(line.contains(r#""resultType":"input_required""#), "{line}");
