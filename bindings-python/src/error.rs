@@ -30,9 +30,6 @@ pub(crate) fn internal(py: Python<'_>, message: &str) -> PyErr {
 }
 
 fn with_code<E: PyTypeInfo>(py: Python<'_>, code: &str, message: &str) -> PyErr {
-    let made = py
-        .get_type::<E>()
-        .call1((message,))
-        .and_then(|value| value.setattr("code", code).map(|()| value));
+    let made = py.get_type::<E>().call1((message,)).and_then(|value| value.setattr("code", code).map(|()| value));
     made.map_or_else(|error| error, PyErr::from_value)
 }

@@ -61,9 +61,7 @@ impl<T: Send> Guarded<T> {
 
 /// The 32 bytes of randomness that an object is born with.
 pub(crate) fn seed(bytes: &[u8]) -> PyResult<[u8; 32]> {
-    bytes
-        .try_into()
-        .map_err(|_| PyValueError::new_err("a seed has 32 bytes"))
+    bytes.try_into().map_err(|_| PyValueError::new_err("a seed has 32 bytes"))
 }
 
 fn tuple<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyTuple>> {
@@ -78,9 +76,6 @@ fn tuple<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyTuple>>
 }
 
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
-    let said = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let said = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("internal error: {}", said.unwrap_or("panic"))
 }

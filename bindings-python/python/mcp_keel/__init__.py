@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .client import Client, SyncClient
+    from .client import Client
     from .context import Context
     from .errors import (
         Cancelled,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from .server import Server
+    from .sync import SyncClient
     from .types import Audio, Embedded, Image, Link, Text, ToolResult
 
 __all__ = [
@@ -47,7 +48,7 @@ __all__ = [
 
 _HOME = {
     "Client": "client",
-    "SyncClient": "client",
+    "SyncClient": "sync",
     "Context": "context",
     "Server": "server",
     "Audio": "types",

@@ -150,8 +150,11 @@ class Source(asyncio.Protocol):
     """The reading end of a pipe."""
 
     def __init__(self, received: Callable[[bytes], None], ended: Callable[[], None]) -> None:
-        self.data_received = received  # type: ignore[method-assign]
+        self._received = received
         self._ended = ended
+
+    def data_received(self, data: bytes) -> None:
+        self._received(data)
 
     def connection_lost(self, error: Exception | None) -> None:
         self._ended()

@@ -15,7 +15,7 @@ from ._native import FlatHttp1, NativeError
 from .driver import FULL, Outlet
 
 if TYPE_CHECKING:
-    from .client import Machine
+    from .machine import Machine
     from .server import Engine, Server
 
 AsgiApp = Callable[

@@ -16,7 +16,7 @@ from .driver import Outlet
 from .errors import Disconnected, UsageError
 
 if TYPE_CHECKING:
-    from .client import Machine
+    from .machine import Machine
 
 GRACE_SECONDS = 2.0  # for each of: end of input, SIGTERM, SIGKILL
 TAIL_BYTES = 4096
@@ -218,4 +218,3 @@ class Trace:
     def message(self, data: bytes) -> None:
         if data.strip():
             self._tell(self._direction, data.decode("utf-8", "replace").strip())
-

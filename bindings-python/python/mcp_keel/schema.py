@@ -139,7 +139,7 @@ class Compiler:
         if origin is typing.Literal:
             return _choice(list(args), None)
         if origin is tuple and not (len(args) == 2 and args[1] is ...):
-            return self.tuple(args, tuple)
+            return self.row(args, tuple)
         if origin is tuple:
             return self.array(args[0], tuple)
         if origin in _CONTAINERS:
@@ -183,7 +183,7 @@ class Compiler:
         plain = of.decode is None and make is list
         return Type(schema, _is(list), None if plain else lambda value: make(map(of, value)))
 
-    def tuple(self, items: tuple[Any, ...], make: Callable[[Any], Any]) -> Type:
+    def row(self, items: tuple[Any, ...], make: Callable[[Any], Any]) -> Type:
         members = [self.compile(item) for item in items]
         count = len(members)
         schema = {"type": "array", "minItems": count, "maxItems": count}
@@ -225,7 +225,7 @@ class Compiler:
         self.defs[name] = {}
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             hints = typing.get_type_hints(cls, include_extras=True)
-            body = self.tuple(tuple(hints[field] for field in cls._fields), lambda parts: cls(*parts))
+            body = self.row(tuple(hints[field] for field in cls._fields), lambda parts: cls(*parts))
             self.defs[name], made.accepts, made.decode = body.schema, body.accepts, body.decode
         elif typing.is_typeddict(cls):
             self.fields(name, made, cls, _typeddict_fields(cls), lambda **values: values)
@@ -239,17 +239,19 @@ class Compiler:
         self, name: str, made: Type, cls: type, fields: dict[str, tuple[Any, Any]], build: Callable[..., Any]
     ) -> None:
         # A type of its own is known before its fields are: they may mention it.
+        parts: dict[str, Type] = {}
         made.decode = lambda value: build(**{key: of(value[key]) for key, of in parts.items() if key in value})
         self.defs[name] = schema = {"title": cls.__name__}
         doc = cls.__doc__
         if doc and not doc.startswith(f"{cls.__name__}(") and "__doc__" in cls.__dict__:
             schema["description"] = inspect.cleandoc(doc)
-        body, parts = self.object(fields)
+        body, compiled = self.record(fields)
+        parts.update(compiled)
         schema.update(body)
         required = set(body.get("required", ()))
         made.accepts = lambda value: isinstance(value, dict) and required <= value.keys()
 
-    def object(self, fields: dict[str, tuple[Any, Any]]) -> tuple[dict[str, Any], dict[str, Type]]:
+    def record(self, fields: dict[str, tuple[Any, Any]]) -> tuple[dict[str, Any], dict[str, Type]]:
         """The schema and decoders of named members, each a hint and a default."""
         parts = {name: self.compile(hint) for name, (hint, _) in fields.items()}
         properties = {}
@@ -381,7 +383,7 @@ class Parameters:
             else:
                 raise UsageError(f"{handler!r}: the parameter {name!r} cannot be passed by name")
         compiler = Compiler()
-        schema, self.parts = compiler.object(fields)
+        schema, self.parts = compiler.record(fields)
         self.schema = compiler.root(schema)
         self.plain = all(part.decode is None for part in self.parts.values())
 

@@ -79,6 +79,8 @@ class Server:
     @overload
     def tool(
         self,
+        handler: None = None,
+        /,
         *,
         name: str | None = None,
         title: str | None = None,
@@ -87,13 +89,25 @@ class Server:
         output_schema: dict[str, Any] | None = None,
         **more: Any,
     ) -> Callable[[F], F]: ...
-    def tool(self, handler: Any = None, /, *, output_schema: dict[str, Any] | None = None, **told: Any) -> Any:
+    def tool(
+        self,
+        handler: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        annotations: ToolAnnotations | None = None,
+        output_schema: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> Any:
         """Registers a function as a tool; its hints are the input schema, its return hint the output schema.
 
         A plain function runs in a worker thread. Other members of the tool (`icons`, `_meta`) may be
         given by their wire names.
         """
         names = _scope()
+        told = {"name": name, "title": title, "description": description, "annotations": annotations, **more}
 
         def register(handler: F) -> F:
             parameters = Parameters(handler, Context, names)
@@ -153,11 +167,28 @@ class Server:
     def prompt(self, handler: F, /) -> F: ...
     @overload
     def prompt(
-        self, *, name: str | None = None, title: str | None = None, description: str | None = None, **more: Any
+        self,
+        handler: None = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        **more: Any,
     ) -> Callable[[F], F]: ...
-    def prompt(self, handler: Any = None, /, **told: Any) -> Any:
+    def prompt(
+        self,
+        handler: Any = None,
+        /,
+        *,
+        name: str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        **more: Any,
+    ) -> Any:
         """Registers a function that gives a prompt: a text, or messages (texts, blocks, message dicts)."""
         names = _scope()
+        told = {"name": name, "title": title, "description": description, **more}
 
         def register(handler: F) -> F:
             parameters = Parameters(handler, Context, names)
@@ -477,7 +508,7 @@ def _caller(handler: Any, parameters: Parameters | None) -> Callable[[Context, d
         return arguments if wanted is None else {**arguments, wanted: context}
 
     if inspect.iscoroutinefunction(called):
-        return lambda context, arguments: handler(**given(context, arguments))  # type: ignore[no-any-return]
+        return lambda context, arguments: handler(**given(context, arguments))
 
     async def in_thread(context: Context, arguments: dict[str, Any]) -> Any:
         # The thread sees the context variables of the call.
