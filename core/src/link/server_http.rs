@@ -181,6 +181,10 @@ impl ServerLink {
             _ => (None, false),
         };
         if wire::own_version(params).is_some() || self.names_stateless(headers) {
+            if !takes_events && wants_stream(&parsed) {
+                let why = "the answer to this method is text/event-stream";
+                return self.reply_error(stream, 406, id_of(&parsed), code::INVALID_REQUEST, why);
+            }
             if let Err(error) = check_mirrors(&parsed, params, headers) {
                 return self.reply_rpc(stream, 400, id_of(&parsed), &error);
             }
@@ -445,6 +449,11 @@ fn id_of<'a>(parsed: &'a Parsed<'_>) -> Option<&'a Id> {
         Parsed::One(Message::Request { id, .. }) => Some(id),
         _ => None,
     }
+}
+
+fn wants_stream(parsed: &Parsed<'_>) -> bool {
+    let Parsed::One(Message::Request { method, .. }) = parsed else { return false };
+    methods::from_client(method, Revision::NEWEST_MODERN).is_some_and(|row| row.streams)
 }
 
 /// Headers that repeat what the body says must say the same (HDR-005 to HDR-008). What the body lacks is the machine's to refuse.

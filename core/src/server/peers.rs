@@ -137,14 +137,9 @@ impl Server {
     /// Ends a pipe whose input has ended, once nothing is in flight.
     pub(super) fn close_if_idle(&mut self, peer: PeerId) {
         let idle = self.peers.get(&peer).is_some_and(|peer| peer.ended && peer.running.is_empty());
-        if idle && !self.batches_of(peer) {
+        if idle {
             self.outputs.push_back(Output::Close { peer });
             self.handle_gone(peer, "the client closed its side");
         }
-    }
-
-    /// A batch that is being read is work in flight too.
-    fn batches_of(&self, peer: PeerId) -> bool {
-        self.calls.values().any(|call| call.to.peer == peer && call.to.batch.is_some())
     }
 }

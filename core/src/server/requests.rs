@@ -134,20 +134,24 @@ impl Server {
             .finish())
     }
 
-    /// What is offered, as `revision` declares it; a key from the configuration wins.
-    fn capabilities(&self, revision: Revision) -> String {
+    /// What follows from the catalog and the configuration.
+    fn own_capabilities(&self, revision: Revision) -> [(bool, &'static str, &'static str); 5] {
         let catalog = &self.catalog;
         let has_resources = !catalog.resources.is_empty() || !catalog.templates.is_empty();
-        let own = [
+        [
             (!catalog.tools.is_empty(), "tools", r#"{"listChanged":true}"#),
             (has_resources, "resources", r#"{"subscribe":true,"listChanged":true}"#),
             (!catalog.prompts.is_empty(), "prompts", r#"{"listChanged":true}"#),
             (true, "logging", "{}"),
             (self.config.completions && revision.rules().completions_capability, "completions", "{}"),
-        ];
+        ]
+    }
+
+    /// What is offered, as `revision` declares it; a key from the configuration wins.
+    fn capabilities(&self, revision: Revision) -> String {
         let forced = &self.config.capabilities;
         let mut out = Object::new();
-        for (offered, name, value) in own {
+        for (offered, name, value) in self.own_capabilities(revision) {
             if offered && json::get(forced, name).is_none() {
                 out = out.raw(name, value);
             }
@@ -158,7 +162,8 @@ impl Server {
     fn offers(&self, capability: &str, revision: Revision) -> bool {
         // Where there is no capability for completions they may just be tried (CAP-009).
         let undeclared = capability == "completions" && !revision.rules().completions_capability;
-        (undeclared && self.config.completions) || json::get(&self.capabilities(revision), capability).is_some()
+        let own = self.own_capabilities(revision).iter().any(|(offered, name, _)| *offered && *name == capability);
+        own || (undeclared && self.config.completions) || json::get(&self.config.capabilities, capability).is_some()
     }
 
     fn dispatch(&mut self, to: ReplyTo, id: Id, name: &str, params: Option<&str>, sender: Sender, now: Millis) {
