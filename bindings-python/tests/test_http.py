@@ -1,0 +1,281 @@
+"""HTTP: our client against our server, and single bytes where it matters."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from conftest import FIXTURE
+
+from mcp_keel import Client, Context, Disconnected, PeerError, RequestTimeout, Server, SyncClient
+
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+@contextlib.asynccontextmanager
+async def serving(server: Server) -> AsyncIterator[str]:
+    port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    task = asyncio.ensure_future(server.serve_http(port=0, started=port.set_result))
+    try:
+        yield f"http://127.0.0.1:{await port}/mcp"
+    finally:
+        await server.close()
+        await task
+
+
+def small() -> tuple[Server, dict[str, asyncio.Event]]:
+    server = Server("small")
+    seen = {"started": asyncio.Event(), "cancelled": asyncio.Event()}
+
+    @server.tool
+    async def echo(text: str) -> str:
+        return text
+
+    @server.tool
+    async def steps(n: int, ctx: Context) -> str:
+        for step in range(n):
+            await ctx.progress(step)
+        return "done"
+
+    @server.tool
+    async def ask(ctx: Context) -> str:
+        answer = await ctx.elicit("name?", str)
+        return f"hello {answer.data}"
+
+    @server.tool
+    async def wait() -> str:
+        seen["started"].set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen["cancelled"].set()
+            raise
+        return "never"
+
+    return server, seen
+
+
+def test_calls(run: Any, era: Any) -> None:
+    async def main() -> None:
+        server, _ = small()
+        async with serving(server) as url, Client(url, mode=era, on_elicit=lambda p: {"value": "Ada"}) as client:
+            assert client.era == era
+            text = "ü" * 2_000_000
+            assert (await client.call_tool("echo", {"text": text})).text == text
+            results = await asyncio.gather(*(client.call_tool("echo", {"text": str(n)}) for n in range(100)))
+            assert [result.text for result in results] == [str(n) for n in range(100)]
+            seen: list[Any] = []
+            assert (await client.call_tool("steps", {"n": 3}, progress=seen.append)).text == "done"
+            assert [told["progress"] for told in seen] == [0, 1, 2]
+            assert (await client.call_tool("ask")).text == "hello Ada"
+            with pytest.raises(PeerError):
+                await client.call_tool("nope")
+
+    run(main())
+
+
+def test_connections_are_kept(run: Any, era: Any) -> None:
+    async def main() -> None:
+        server, _ = small()
+        async with serving(server) as url, Client(url, mode=era) as client:
+            for _ in range(20):
+                await client.call_tool("echo", {"text": "x"})
+            # At most one for calls and one for a stream that stays open.
+            engine = server._engine()
+            assert len(engine.outlets) <= 2
+
+    run(main())
+
+
+def test_cancelling_reaches_the_handler(run: Any, era: Any) -> None:
+    async def main() -> None:
+        server, seen = small()
+        async with serving(server) as url, Client(url, mode=era) as client:
+            call = asyncio.ensure_future(client.call_tool("wait"))
+            await seen["started"].wait()
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+            await seen["cancelled"].wait()
+            assert (await client.call_tool("echo", {"text": "on"})).text == "on"
+            seen["cancelled"].clear()
+            with pytest.raises(RequestTimeout):
+                await client.call_tool("wait", timeout=0.05)
+            await seen["cancelled"].wait()
+
+    run(main())
+
+
+def test_a_client_that_vanishes_cancels_its_calls(run: Any) -> None:
+    async def main() -> None:
+        server, seen = small()
+        async with serving(server) as url:
+            client = await Client(url, mode="modern").connect()
+            call = asyncio.ensure_future(client.call_tool("wait"))
+            await seen["started"].wait()
+            client._machine.pool.close()  # type: ignore[union-attr]
+            await seen["cancelled"].wait()
+            await client.close()
+            with pytest.raises(Disconnected):
+                await call
+
+    run(main())
+
+
+def test_a_server_that_stops_ends_what_waits(run: Any, era: Any) -> None:
+    async def main() -> None:
+        server, seen = small()
+        async with serving(server) as url, Client(url, mode=era) as client:
+            call = asyncio.ensure_future(client.call_tool("wait"))
+            await seen["started"].wait()
+            await server.close()
+            with pytest.raises((Disconnected, PeerError)):
+                await call
+
+    run(main())
+
+
+def test_no_server_there(run: Any) -> None:
+    async def main() -> None:
+        listening = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+        port = listening.sockets[0].getsockname()[1]
+        listening.close()
+        await listening.wait_closed()
+        with pytest.raises(Disconnected, match="cannot connect"):
+            await Client(f"http://127.0.0.1:{port}/mcp").connect()
+
+    run(main())
+
+
+def test_cut_answers_and_nonsense_end_the_call(run: Any) -> None:
+    async def main() -> None:
+        for answer in (
+            b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{",
+            b"nonsense\r\n\r\n",
+            b"",
+        ):
+
+            async def serve(reader: Any, writer: Any, answer: bytes = answer) -> None:
+                await reader.readuntil(b"\r\n\r\n")
+                writer.write(answer)
+                writer.close()
+
+            listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+            port = listening.sockets[0].getsockname()[1]
+            with pytest.raises(Disconnected):
+                await Client(f"http://127.0.0.1:{port}/mcp", mode="legacy").connect()
+            listening.close()
+
+    run(main())
+
+
+def test_without_an_event_loop(era: Any) -> None:
+    import subprocess
+
+    server = subprocess.Popen([*FIXTURE, "--http", "0"], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    word, port = server.stdout.readline().split()
+    assert word == "listening"
+    with SyncClient(f"http://127.0.0.1:{port}/mcp", mode=era) as client:
+        assert client.call_tool("add", {"a": 2**63, "b": 1}).data == 2**63 + 1
+    server.terminate()
+    assert server.wait(10) == 0
+    server.stdout.close()
+
+
+class Asgi:
+    """A host for an ASGI application, as small as it can be."""
+
+    def __init__(self, app: Any, **scope: Any) -> None:
+        self.app = app
+        self.scope = {"type": "http", "method": "POST", "path": "/mcp", "root_path": "", **scope}
+        self.incoming: asyncio.Queue[Any] = asyncio.Queue()
+        self.status = 0
+        self.headers: dict[bytes, bytes] = {}
+        self.body = b""
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status, self.headers = message["status"], dict(message["headers"])
+        else:
+            self.body += message["body"]
+
+    async def run(self, message: Any = None, body: bytes | None = None) -> Asgi:
+        era = {
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+        revision = message.pop("revision", None) if message else None
+        headers = {
+            "host": "localhost",
+            "content-type": "application/json",
+            "accept": "application/json, text/event-stream",
+        }
+        if revision is not None:
+            params = message.setdefault("params", {})
+            params["_meta"] = {**era, "io.modelcontextprotocol/protocolVersion": revision}
+            headers.update({"mcp-protocol-version": revision, "mcp-method": message["method"]})
+            if "name" in params:
+                headers["mcp-name"] = params["name"]
+        self.scope["headers"] = [(name.encode(), value.encode()) for name, value in headers.items()]
+        data = json.dumps(message).encode() if body is None else body
+        self.incoming.put_nowait({"type": "http.request", "body": data[:10], "more_body": True})
+        self.incoming.put_nowait({"type": "http.request", "body": data[10:], "more_body": False})
+        await self.app(self.scope, self.incoming.get, self.send)
+        return self
+
+
+async def modern_revision(server: Server) -> str:
+    async with Client(server, mode="modern") as client:
+        return client.revision
+
+
+def test_asgi(run: Any) -> None:
+    async def main() -> None:
+        server, seen = small()
+        app = server.asgi()
+        revision = await modern_revision(server)
+        answer = await Asgi(app).run({**CALL, "revision": revision})
+        assert answer.status == 200 and len(json.loads(answer.body)["result"]["tools"]) == 4
+        assert answer.headers[b"content-type"] == b"application/json"
+        mounted = await Asgi(app, path="/tools/x", root_path="/tools/x").run({**CALL, "revision": revision})
+        assert mounted.status == 200
+        assert (await Asgi(app, path="/other").run({**CALL, "revision": revision})).status == 404
+        assert (await Asgi(app).run(body=b"{")).status == 400
+        assert (await Asgi(app).run(body=b" " * (17 * 1024 * 1024))).status == 413
+
+        steps = {**CALL, "method": "tools/call", "params": {"name": "steps", "arguments": {"n": 2}}}
+        answer = await Asgi(app).run({**steps, "revision": revision})
+        assert b'"done"' in answer.body
+
+        waiting = Asgi(app)
+        message = {**CALL, "method": "tools/call", "params": {"name": "wait", "arguments": {}}, "revision": revision}
+        task = asyncio.ensure_future(waiting.run(message))
+        await seen["started"].wait()
+        waiting.incoming.put_nowait({"type": "http.disconnect"})
+        await seen["cancelled"].wait()
+        await task
+
+    run(main())
+
+
+def test_asgi_lifespan_is_answered_and_not_needed(run: Any) -> None:
+    async def main() -> None:
+        server, _ = small()
+        messages = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return next(messages)
+
+        async def send(message: Any) -> None:
+            sent.append(message["type"])
+
+        await server.asgi()({"type": "lifespan"}, receive, send)
+        assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+    run(main())
