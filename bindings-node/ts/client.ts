@@ -1,0 +1,13 @@
+import { Client as BaseClient, type ClientOptions, type Target as BaseTarget } from "../../bindings-wasm/js/client.js";
+import { ChildLink, type CommandTarget } from "./child.js";
+
+export type Target = BaseTarget | CommandTarget;
+
+/** An MCP client: one connection to one server. */
+export class Client extends BaseClient {
+  /** Opens a connection to a URL, a command, a server in this process, or a link of your own. */
+  static override async connect(target: Target, options: ClientOptions = {}): Promise<Client> {
+    const command = typeof target === "object" && "command" in target;
+    return Client.over(command ? new ChildLink(target) : Client.link(target, options), options);
+  }
+}

@@ -1,0 +1,364 @@
+/** What users of a server see. Hosts add their own links in a subclass. */
+import { Connection, type Opened } from "./connection.js";
+import { Cancelled, PeerError, words } from "./errors.js";
+import { FetchLink } from "./fetch_link.js";
+import { parse, stringify } from "./json.js";
+import type { Link } from "./link.js";
+import { MemoryLink } from "./memory_link.js";
+import { Server } from "./server.js";
+import type {
+  CallToolResult,
+  CompletionRequest,
+  CompletionValues,
+  ContentBlock,
+  ElicitRequest,
+  ElicitResult,
+  GetPromptResult,
+  Implementation,
+  Limits,
+  ListenFilter,
+  LogLevel,
+  Meta,
+  Notice,
+  Progress,
+  Prompt,
+  ReadResourceResult,
+  Resource,
+  ResourceTemplate,
+  Root,
+  SampleRequest,
+  SampleResult,
+  Tool,
+} from "./types.js";
+
+type Maybe<T> = T | Promise<T>;
+
+export interface ClientOptions {
+  /** Which kind of server to expect; "auto" finds out. */
+  mode?: "auto" | "legacy" | "modern";
+  /** The one revision to speak. */
+  revision?: string;
+  /** Milliseconds that a request may take, unless it says otherwise; progress starts it anew. */
+  timeout?: number;
+  /** Fills in forms: a result, the content of the form (accepted), or null (declined). */
+  onElicit?: (request: ElicitRequest, signal: AbortSignal) => Maybe<ElicitResult | { [name: string]: unknown } | null>;
+  /** Asks a model for the server: a text, or a whole result. */
+  onSample?: (request: SampleRequest, signal: AbortSignal) => Maybe<SampleResult | string>;
+  /** The folders that this client works in. */
+  roots?: Root[] | (() => Maybe<Root[]>);
+  /** Called for notifications of the server, log messages among them. */
+  onNotice?: (notice: Notice) => void;
+  /** Called when the server breaks a rule of the protocol. */
+  onViolation?: (code: string, message: string) => void;
+  /** Sees every message as JSON text, ">" sent and "<" received. */
+  trace?: (direction: ">" | "<", message: string) => void;
+  /** Integers beyond 2^53 are BigInt rather than an error. */
+  bigint?: boolean;
+  name?: string;
+  version?: string;
+  info?: Partial<Implementation>;
+  capabilities?: { [name: string]: unknown };
+  limits?: Limits;
+  /** In place of the host's fetch. */
+  fetch?: typeof fetch;
+}
+
+/** An HTTP server, by its MCP endpoint. */
+export interface HttpTarget {
+  url: string | URL;
+  headers?: { [name: string]: string };
+}
+
+export type Target = string | URL | HttpTarget | Server | Link;
+
+export interface RequestOptions {
+  signal?: AbortSignal;
+  /** Milliseconds. */
+  timeout?: number;
+  onProgress?: (progress: Progress) => void;
+  /** Log messages about this request from this level on. */
+  logLevel?: LogLevel;
+  meta?: Meta;
+}
+
+/** What a tool call gave. */
+export class ToolResult {
+  /** The result as it came. */
+  readonly raw: CallToolResult;
+
+  constructor(raw: CallToolResult) {
+    this.raw = raw;
+  }
+
+  get content(): ContentBlock[] {
+    return this.raw.content ?? [];
+  }
+
+  get structured(): any {
+    return this.raw.structuredContent;
+  }
+
+  /** Whether the tool failed; `text` says how. */
+  get isError(): boolean {
+    return this.raw.isError === true;
+  }
+
+  get meta(): Meta {
+    return this.raw._meta ?? {};
+  }
+
+  /** All text blocks, one after the other. */
+  get text(): string {
+    return this.content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  }
+
+  /** The structured content, or what is in it when that is one `result`; else the text. */
+  get data(): any {
+    const found = this.structured;
+    if (found === undefined) return this.text;
+    if (typeof found !== "object" || found === null || Array.isArray(found)) return found;
+    const keys = Object.keys(found);
+    return keys.length === 1 && keys[0] === "result" ? found.result : found;
+  }
+}
+
+/** One connection to one server. */
+export class Client {
+  readonly #options: ClientOptions;
+  readonly #connection: Connection;
+  readonly #listeners = new Set<(notice: Notice) => void>();
+  #opened!: Opened;
+
+  /** @internal Use `Client.connect`. */
+  constructor(link: Link, options: ClientOptions) {
+    this.#options = options;
+    const config = stringify({
+      link: link.kind,
+      ...(link.kind === "http" ? { url: link.url, headers: link.headers } : {}),
+      info: { name: options.name ?? "mcp-keel", version: options.version ?? "0", ...options.info },
+      capabilities: {
+        elicitation: options.onElicit && {},
+        sampling: options.onSample && {},
+        roots: options.roots && {},
+        ...options.capabilities,
+      },
+      mode: options.mode,
+      revision: options.revision,
+      timeoutMs: options.timeout,
+      limits: options.limits,
+    });
+    this.#connection = new Connection(link, config, {
+      bigint: options.bigint ?? false,
+      trace: options.trace,
+      input: (method, params, signal) => this.#input(method, params, signal),
+      notice: (method, params) => this.#notice({ method, params: params as Notice["params"] }),
+      violation: (code, message) => options.onViolation?.(code, message),
+    });
+  }
+
+  /** Opens a connection to a URL, a link, or a server in this process. */
+  static async connect(target: Target, options: ClientOptions = {}): Promise<Client> {
+    return Client.over(Client.link(target, options), options);
+  }
+
+  /** @internal */
+  static link(target: Target, options: ClientOptions): Link {
+    if (target instanceof Server) return new MemoryLink(target);
+    if (typeof target === "string" || target instanceof URL) return new FetchLink(String(target), {}, options.fetch);
+    return "kind" in target ? target : new FetchLink(String(target.url), target.headers, options.fetch);
+  }
+
+  /** @internal */
+  static async over(link: Link, options: ClientOptions): Promise<Client> {
+    const client = new Client(link, options);
+    try {
+      client.#opened = await client.#connection.start();
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+    return client;
+  }
+
+  /** Which kind of server it is. */
+  get era(): "legacy" | "modern" {
+    return this.#opened.era;
+  }
+
+  get revision(): string {
+    return this.#opened.revision;
+  }
+
+  /** Who the server says it is, if it does. */
+  get serverInfo(): Implementation | null {
+    return this.#opened.server as Implementation | null;
+  }
+
+  get capabilities(): { [name: string]: any } {
+    return this.#opened.capabilities;
+  }
+
+  get instructions(): string | null {
+    return this.#opened.instructions;
+  }
+
+  /** Any request by its wire name; `all` walks the pages of a list. */
+  async request(method: string, params: object = {}, options: RequestOptions & { all?: boolean } = {}): Promise<any> {
+    const { signal, timeout, onProgress, logLevel, meta, all } = options;
+    if (signal?.aborted) throw new Cancelled(words(signal.reason));
+    const wanted = { timeoutMs: timeout, progress: onProgress && true, all, logLevel, meta };
+    const { handle, outcome } = this.#connection.request(method, params, wanted, onProgress);
+    if (signal === undefined) return outcome;
+    const abort = (): void => this.#connection.cancel(handle, words(signal.reason));
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      return await outcome;
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  async callTool(name: string, args: object = {}, options?: RequestOptions): Promise<ToolResult> {
+    return new ToolResult((await this.request("tools/call", { name, arguments: args }, options)) as CallToolResult);
+  }
+
+  /** All tools of all pages. */
+  async listTools(options?: RequestOptions): Promise<Tool[]> {
+    return ((await this.request("tools/list", {}, { ...options, all: true })) as { tools: Tool[] }).tools;
+  }
+
+  /** Tools, fetched page by page as they are asked for. */
+  tools(options?: RequestOptions): AsyncIterableIterator<Tool> {
+    return this.#pages("tools/list", "tools", options);
+  }
+
+  async listResources(options?: RequestOptions): Promise<Resource[]> {
+    return ((await this.request("resources/list", {}, { ...options, all: true })) as { resources: Resource[] }).resources;
+  }
+
+  resources(options?: RequestOptions): AsyncIterableIterator<Resource> {
+    return this.#pages("resources/list", "resources", options);
+  }
+
+  async listResourceTemplates(options?: RequestOptions): Promise<ResourceTemplate[]> {
+    const result = await this.request("resources/templates/list", {}, { ...options, all: true });
+    return (result as { resourceTemplates: ResourceTemplate[] }).resourceTemplates;
+  }
+
+  async readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult> {
+    return (await this.request("resources/read", { uri }, options)) as ReadResourceResult;
+  }
+
+  async listPrompts(options?: RequestOptions): Promise<Prompt[]> {
+    return ((await this.request("prompts/list", {}, { ...options, all: true })) as { prompts: Prompt[] }).prompts;
+  }
+
+  prompts(options?: RequestOptions): AsyncIterableIterator<Prompt> {
+    return this.#pages("prompts/list", "prompts", options);
+  }
+
+  async getPrompt(name: string, args: { [name: string]: string } = {}, options?: RequestOptions): Promise<GetPromptResult> {
+    return (await this.request("prompts/get", { name, arguments: args }, options)) as GetPromptResult;
+  }
+
+  /** Proposals for an argument of a prompt or a variable of a template. */
+  async complete(request: CompletionRequest, options?: RequestOptions): Promise<CompletionValues> {
+    return ((await this.request("completion/complete", request, options)) as { completion: CompletionValues }).completion;
+  }
+
+  /** Tells the server that `roots` gives another list now. */
+  rootsChanged(): void {
+    this.#connection.notify("notifications/roots/list_changed", {});
+  }
+
+  /** Changes that the server tells, until the loop is left or the server ends them. */
+  async *listen(filter: ListenFilter, options: RequestOptions = {}): AsyncGenerator<Notice, void, undefined> {
+    const queue: Notice[] = [];
+    const state: { over?: true; error?: unknown; wake(): void } = { wake() {} };
+    const listener = (notice: Notice): void => {
+      queue.push(notice);
+      state.wake();
+    };
+    const stop = new AbortController();
+    const signal = options.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, options.signal]);
+    this.#listeners.add(listener);
+    const end = (error?: unknown): void => {
+      state.over = true;
+      state.error = error;
+      state.wake();
+    };
+    const running = this.request("subscriptions/listen", { notifications: filter }, { ...options, signal }).then(() => end(), end);
+    try {
+      for (;;) {
+        while (queue.length > 0) yield queue.shift()!;
+        if (state.over) break;
+        await new Promise<void>((resolve) => (state.wake = resolve));
+      }
+      if (state.error !== undefined) throw state.error;
+    } finally {
+      this.#listeners.delete(listener);
+      stop.abort(new Cancelled("no longer listening"));
+      await running;
+    }
+  }
+
+  /** Ends the connection. Requests that still wait reject with Disconnected. */
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async *#pages(method: string, member: string, options?: RequestOptions): AsyncGenerator<any, void, undefined> {
+    let cursor: string | undefined;
+    do {
+      const page = (await this.request(method, { cursor }, options)) as { nextCursor?: string; [member: string]: any };
+      yield* page[member] as unknown[];
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+  }
+
+  #notice(notice: Notice): void {
+    for (const listener of this.#listeners) listener(notice);
+    this.#options.onNotice?.(notice);
+  }
+
+  async #input(method: string, text: string, signal: AbortSignal): Promise<string> {
+    try {
+      const params: any = parse(text, this.#options.bigint ?? false);
+      return stringify({ result: await this.#answer(method, params, signal) });
+    } catch (error) {
+      const rpc = error instanceof PeerError ? error : undefined;
+      return stringify({ error: { code: rpc?.rpcCode ?? -32603, message: words(error), data: rpc?.data } });
+    }
+  }
+
+  async #answer(method: string, params: any, signal: AbortSignal): Promise<unknown> {
+    const { onElicit, onSample, roots } = this.#options;
+    switch (method) {
+      case "elicitation/create":
+        if (onElicit !== undefined) return elicited(await onElicit(params as ElicitRequest, signal));
+        break;
+      case "sampling/createMessage":
+        if (onSample !== undefined) return sampled(await onSample(params as SampleRequest, signal));
+        break;
+      case "roots/list":
+        if (roots !== undefined) return { roots: typeof roots === "function" ? await roots() : roots };
+    }
+    throw new PeerError(`this client does not answer ${method}`, { rpcCode: -32601 });
+  }
+}
+
+const ACTIONS: unknown[] = ["accept", "decline", "cancel"];
+
+function elicited(answer: ElicitResult | { [name: string]: unknown } | null): unknown {
+  if (answer === null) return { action: "decline" };
+  return ACTIONS.includes(answer["action"]) ? answer : { action: "accept", content: answer };
+}
+
+function sampled(answer: SampleResult | string): unknown {
+  if (typeof answer !== "string") return answer;
+  return { role: "assistant", content: { type: "text", text: answer }, model: "unknown" };
+}

@@ -1,0 +1,298 @@
+/** The running part of a client: feeds one flat object, performs its records, keeps who waits for what. */
+import { Deadline, Flusher, Outlet } from "./driver.js";
+import { Disconnected, fromCore, fromRecord, type KeelError } from "./errors.js";
+import { FIELDS, type FlatClient, hostEngine, now, randomSeed, type Records } from "./flat.js";
+import { parse, stringify } from "./json.js";
+import type { Exchange, HttpLink, Link, LinkEvents } from "./link.js";
+import { EventLines, Lines } from "./trace.js";
+
+/** What the server said of itself when the connection was opened. */
+export interface Opened {
+  revision: string;
+  server: any;
+  capabilities: { [name: string]: any };
+  instructions: string | null;
+  era: "legacy" | "modern";
+}
+
+/** What the connection asks of its client. */
+export interface ConnectionHost {
+  bigint: boolean;
+  trace?: ((direction: ">" | "<", message: string) => void) | undefined;
+  /** The outcome for a request of the server, as JSON. */
+  input(method: string, params: string, signal: AbortSignal): Promise<string>;
+  notice(method: string, params: any): void;
+  violation(code: string, message: string): void;
+}
+
+interface Pending {
+  resolve(result: any): void;
+  reject(error: unknown): void;
+  progress: ((told: any) => void) | undefined;
+}
+
+export class Connection implements LinkEvents {
+  readonly #flat: FlatClient;
+  readonly #link: Link;
+  readonly #host: ConnectionHost;
+  readonly #outlet: Outlet | undefined;
+  readonly #flusher = new Flusher();
+  readonly #deadline: Deadline;
+  readonly #pending = new Map<number, Pending>();
+  readonly #inputs = new Map<number, AbortController>();
+  readonly #bodies = new Map<number, Lines>();
+  readonly #sent: Lines | undefined;
+  readonly #received: Lines | undefined;
+  #handles = 0;
+  #over: Disconnected | undefined;
+  readonly #ready: Promise<Opened>;
+  #opened!: { resolve(opened: Opened): void; reject(error: unknown): void };
+  readonly #closed: Promise<void>;
+  #ended!: () => void;
+
+  constructor(link: Link, config: string, host: ConnectionHost) {
+    try {
+      this.#flat = hostEngine().client(config, randomSeed());
+    } catch (error) {
+      throw fromCore(error);
+    }
+    this.#link = link;
+    this.#host = host;
+    this.#deadline = new Deadline((time) => this.#do(this.#flat.timeout(time)));
+    this.#ready = new Promise((resolve, reject) => (this.#opened = { resolve, reject }));
+    this.#ready.catch(() => {});
+    this.#closed = new Promise((resolve) => (this.#ended = resolve));
+    const { trace } = host;
+    if (trace !== undefined) {
+      this.#sent = new Lines((message) => trace(">", message));
+      this.#received = new Lines((message) => trace("<", message));
+    }
+    if (link.kind === "pipe") {
+      this.#outlet = new Outlet({
+        write: (bytes) => {
+          this.#sent?.push(bytes);
+          link.write(bytes);
+        },
+        close: () => link.close(),
+      });
+    }
+  }
+
+  async start(): Promise<Opened> {
+    await this.#link.open(this);
+    this.#deadline.hold(true);
+    this.#do(this.#flat.start(now()));
+    try {
+      return await this.#ready;
+    } finally {
+      this.#deadline.hold(this.#pending.size > 0);
+    }
+  }
+
+  /** Sends a request. Its handle, for `cancel`, and its outcome. */
+  request(method: string, params: unknown, options: object, progress?: (told: any) => void): { handle: number; outcome: Promise<any> } {
+    if (this.#over !== undefined) throw this.#over;
+    const handle = ++this.#handles;
+    const [paramsText, optionsText] = [stringify(params), stringify(options)];
+    const outcome = new Promise<any>((resolve, reject) => {
+      this.#pending.set(handle, { resolve, reject, progress });
+      try {
+        this.#deadline.hold(true);
+        this.#do(this.#flat.request(handle, method, paramsText, optionsText, now()));
+      } catch (error) {
+        this.#take(handle);
+        reject(fromCore(error));
+      }
+    });
+    return { handle, outcome };
+  }
+
+  cancel(handle: number, reason: string): void {
+    if (this.#pending.has(handle)) this.#do(this.#flat.cancel(handle, reason, now()));
+  }
+
+  notify(method: string, params: unknown): void {
+    if (this.#over !== undefined) throw this.#over;
+    try {
+      this.#do(this.#flat.notify(method, stringify(params), now()));
+    } catch (error) {
+      throw fromCore(error);
+    }
+  }
+
+  /** Ends the connection, bounded in time, whatever state it is in. */
+  async close(): Promise<void> {
+    if (this.#over === undefined) this.#do(this.#flat.close(now()));
+    this.#flusher.schedule();
+    await withinSeconds(2, this.#closed);
+    await this.#link.closed();
+    this.#finish(new Disconnected("the client was closed"));
+  }
+
+  // What links tell.
+
+  receive(bytes: Uint8Array): void {
+    this.#received?.push(bytes);
+    this.#feed((flat, time) => flat.receive(bytes, time));
+  }
+
+  ended(reason: string): void {
+    this.#received?.end();
+    this.#feed((flat, time) => flat.ended(reason, time));
+  }
+
+  response(stream: number, status: number, headers: string): void {
+    const { trace } = this.#host;
+    if (trace !== undefined) {
+      const events = /^content-type: *text\/event-stream/im.test(headers);
+      this.#bodies.set(stream, new (events ? EventLines : Lines)((message) => trace("<", message)));
+    }
+    this.#feed((flat, time) => flat.response(stream, status, headers, time));
+  }
+
+  body(stream: number, bytes: Uint8Array): void {
+    this.#bodies.get(stream)?.push(bytes);
+    this.#feed((flat, time) => flat.body(stream, bytes, time));
+  }
+
+  end(stream: number): void {
+    this.#bodies.get(stream)?.end();
+    this.#bodies.delete(stream);
+    this.#feed((flat, time) => flat.end(stream, time));
+  }
+
+  failed(stream: number, reason: string): void {
+    this.#bodies.delete(stream);
+    this.#feed((flat, time) => flat.failed(stream, reason, time));
+  }
+
+  /** Input that comes after the end changes nothing; an internal error ends everything that waits. */
+  #feed(input: (flat: FlatClient, now: number) => Records): void {
+    if (this.#over !== undefined && this.#pending.size === 0) return;
+    let records;
+    try {
+      records = input(this.#flat, now());
+    } catch (error) {
+      this.#host.violation((error as { code?: string }).code ?? "error", String(error));
+      if ((error as { code?: string }).code === "internal_error") this.#finish(fromCore(error) as KeelError);
+      return;
+    }
+    this.#do(records);
+  }
+
+  #do(records: Records): void {
+    let told: (() => void)[] | undefined;
+    for (let at = 0; at < records.length; at += FIELDS) {
+      const later = this.#perform(records, at);
+      if (later !== undefined) (told ??= []).push(later);
+    }
+    this.#flusher.schedule();
+    for (const tell of told ?? []) tell();
+  }
+
+  /** Performs one record; what runs user code comes back, to be run after all others. */
+  #perform(records: Records, at: number): (() => void) | undefined {
+    const stream = records[at + 1] as number;
+    const id = records[at + 2] as number;
+    const name = records[at + 3] as string;
+    const text = records[at + 4] as string;
+    switch (records[at]) {
+      case "wait":
+        return void this.#deadline.set(records[at + 5] as number);
+      case "write":
+        this.#outlet!.push(records[at + 4] as Uint8Array);
+        return void this.#flusher.mark(this.#outlet!);
+      case "close":
+        this.#outlet?.close();
+        return void (this.#outlet && this.#flusher.mark(this.#outlet));
+      case "fetch":
+        return void this.#fetch(stream, name, JSON.parse(text) as Exchange);
+      case "abort":
+        this.#bodies.delete(stream);
+        return void (this.#link as HttpLink).abort(stream);
+      case "ready":
+        return void this.#opened.resolve({ revision: name, ...JSON.parse(text) } as Opened);
+      case "result":
+        return void this.#settle(id, text);
+      case "error":
+        return void this.#take(id)?.reject(fromRecord(text));
+      case "progress": {
+        // Taken now: the result may be in the same list.
+        const progress = this.#pending.get(id)?.progress;
+        return progress && (() => this.#tell(() => progress(parse(text, this.#host.bigint)), id));
+      }
+      case "input":
+        return () => void this.#ask(id, name, text);
+      case "input_cancelled":
+        this.#inputs.get(id)?.abort();
+        return void this.#inputs.delete(id);
+      case "notice":
+        return () => this.#tell(() => this.#host.notice(name, parse(text || "{}", this.#host.bigint)), 0);
+      case "violation":
+        return () => this.#host.violation(name, text);
+      case "closed":
+        return void this.#finish(new Disconnected(text, name || undefined));
+    }
+    return undefined;
+  }
+
+  #fetch(stream: number, method: string, exchange: Exchange): void {
+    if (exchange.body !== null) this.#host.trace?.(">", exchange.body);
+    (this.#link as HttpLink).fetch(stream, method, exchange);
+  }
+
+  #settle(handle: number, text: string): void {
+    const pending = this.#take(handle);
+    if (pending === undefined) return;
+    try {
+      pending.resolve(parse(text, this.#host.bigint));
+    } catch (error) {
+      pending.reject(error);
+    }
+  }
+
+  #take(handle: number): Pending | undefined {
+    const pending = this.#pending.get(handle);
+    this.#pending.delete(handle);
+    this.#deadline.hold(this.#pending.size > 0);
+    return pending;
+  }
+
+  /** An observer that throws fails its own request; the others go on. */
+  #tell(observer: () => void, handle: number): void {
+    try {
+      observer();
+    } catch (error) {
+      const pending = this.#pending.get(handle);
+      if (pending === undefined) return this.#host.violation("observer", String(error));
+      pending.reject(error);
+      this.cancel(handle, "the progress handler failed");
+    }
+  }
+
+  async #ask(token: number, method: string, text: string): Promise<void> {
+    const controller = new AbortController();
+    this.#inputs.set(token, controller);
+    const outcome = await this.#host.input(method, text || "{}", controller.signal);
+    if (!this.#inputs.delete(token)) return;
+    this.#feed((flat, time) => flat.answer(token, outcome, time));
+  }
+
+  #finish(error: KeelError): void {
+    this.#over ??= error instanceof Disconnected ? error : new Disconnected(error.message, error.code);
+    this.#deadline.stop();
+    this.#opened.reject(error);
+    for (const pending of this.#pending.values()) pending.reject(error);
+    this.#pending.clear();
+    for (const controller of this.#inputs.values()) controller.abort();
+    this.#inputs.clear();
+    this.#ended();
+  }
+}
+
+async function withinSeconds(seconds: number, promise: Promise<void>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, seconds * 1000)));
+  await Promise.race([promise, late]);
+  clearTimeout(timer);
+}

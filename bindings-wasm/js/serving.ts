@@ -1,0 +1,239 @@
+/** The running part of a server: feeds one flat object, performs its records, runs handlers. */
+import { Context } from "./context.js";
+import { Deadline, Flusher, isPromise, Outlet, type Sink } from "./driver.js";
+import { fromCore, words } from "./errors.js";
+import { FIELDS, type FlatServer, hostEngine, now, randomSeed, type Records } from "./flat.js";
+import { stringify } from "./json.js";
+
+/** What runs for one handler key. */
+export interface Handler {
+  /** Gives the handler's value, or a promise of it. */
+  run(text: string, context: Context): unknown;
+  /** The outcome's JSON for that value. */
+  shape(value: unknown): string;
+  /** The outcome's JSON for what the handler threw. */
+  failure(error: unknown): string;
+}
+
+/** The answer to one request of a host with its own HTTP stack. */
+export interface HttpSink {
+  head(status: number, headers: string): void;
+  body(bytes: Uint8Array, last: boolean): void;
+  flush(): void;
+}
+
+export interface ServingOptions {
+  bigint: boolean;
+  /** A handler threw. */
+  onError?: ((error: unknown, key: string) => void) | undefined;
+  /** A client broke a rule. */
+  onViolation?: ((code: string, message: string) => void) | undefined;
+  /** A notification of a client that is worth telling. */
+  onNotice?: ((method: string, params: any) => void) | undefined;
+}
+
+export class Serving {
+  readonly #flat: FlatServer;
+  /** Whether integers beyond 2^53 become BigInt. */
+  readonly bigint: boolean;
+  readonly #handlers: ReadonlyMap<string, Handler>;
+  readonly #options: ServingOptions;
+  readonly #outlets = new Map<number, Outlet>();
+  readonly #answers = new Map<number, HttpSink>();
+  readonly #calls = new Map<number, Context>();
+  readonly #deadline: Deadline;
+  readonly #flusher = new Flusher();
+  #streams = 0;
+
+  constructor(config: string, catalog: string, handlers: ReadonlyMap<string, Handler>, options: ServingOptions) {
+    this.bigint = options.bigint;
+    try {
+      this.#flat = hostEngine().server(config, randomSeed());
+    } catch (error) {
+      throw fromCore(error);
+    }
+    this.#handlers = handlers;
+    this.#options = options;
+    this.#deadline = new Deadline((time) => this.#do(this.#flat.timeout(time)));
+    this.setCatalog(catalog);
+  }
+
+  setCatalog(catalog: string): void {
+    this.act((flat, time) => flat.setCatalog(catalog, time));
+  }
+
+  /** A connection: "pipe" or "http1". Returns its stream number. */
+  open(transport: "pipe" | "http1", sink: Sink): number {
+    const stream = ++this.#streams;
+    this.#outlets.set(stream, new Outlet(sink));
+    this.act((flat, time) => flat.open(stream, transport, time));
+    return stream;
+  }
+
+  receive(stream: number, bytes: Uint8Array): void {
+    if (this.#outlets.has(stream)) this.#do(this.#flat.receive(stream, bytes, now()));
+  }
+
+  end(stream: number): void {
+    if (this.#outlets.has(stream)) this.#do(this.#flat.end(stream, now()));
+  }
+
+  /** Nothing can be delivered on that connection or request any more. */
+  gone(stream: number): void {
+    if (this.#outlets.delete(stream) || this.#answers.delete(stream)) this.#do(this.#flat.gone(stream, now()));
+  }
+
+  request(head: string, body: Uint8Array, sink: HttpSink): number {
+    const stream = ++this.#streams;
+    this.#answers.set(stream, sink);
+    this.act((flat, time) => flat.request(stream, head, body, time));
+    return stream;
+  }
+
+  /** One command to the core; what it refuses is thrown as UsageError. */
+  act(command: (flat: FlatServer, now: number) => Records): void {
+    let records;
+    try {
+      records = command(this.#flat, now());
+    } catch (error) {
+      throw fromCore(error);
+    }
+    this.#do(records);
+  }
+
+  callInfo(call: number): string {
+    try {
+      return this.#flat.callInfo(call);
+    } catch (error) {
+      throw fromCore(error);
+    }
+  }
+
+  close(): void {
+    this.act((flat, time) => flat.close(time));
+    this.#deadline.stop();
+  }
+
+  /** Performs all records first: user code that runs after it may come back into the core. */
+  #do(records: Records): void {
+    let started: [Context, string][] | undefined;
+    for (let at = 0; at < records.length; at += FIELDS) {
+      if (records[at] === "call") {
+        const context = new Context(this, records[at + 2] as number, records[at + 3] as string);
+        this.#calls.set(context.call, context);
+        (started ??= []).push([context, records[at + 4] as string]);
+      } else {
+        this.#perform(records, at);
+      }
+    }
+    if (started !== undefined) for (const [context, text] of started) this.#run(context, text);
+    this.#flusher.schedule();
+  }
+
+  #perform(records: Records, at: number): void {
+    const stream = records[at + 1] as number;
+    const id = records[at + 2] as number;
+    const name = records[at + 3] as string;
+    const text = records[at + 4] as string;
+    switch (records[at]) {
+      case "wait":
+        return this.#deadline.set(records[at + 5] as number);
+      case "write":
+        return this.#outlet(stream)?.push(records[at + 4] as Uint8Array);
+      case "close":
+        this.#outlet(stream)?.close();
+        this.#outlets.delete(stream);
+        return;
+      case "head":
+        return this.#answer(stream)?.head(id, text);
+      case "body": {
+        const last = records[at + 5] === 1;
+        this.#answer(stream)?.body(records[at + 4] as Uint8Array, last);
+        if (last) this.#answers.delete(stream);
+        return;
+      }
+      case "answer":
+        return this.#calls.get(id)?.answered(name, text);
+      case "cancelled":
+        this.#calls.get(id)?.cancel(text);
+        this.#calls.delete(id);
+        return;
+      case "notice":
+        return this.#tell(() => this.#options.onNotice?.(name, JSON.parse(text || "{}")));
+      case "violation":
+        return this.#tell(() => this.#options.onViolation?.(name, text));
+    }
+  }
+
+  #outlet(stream: number): Outlet | undefined {
+    const outlet = this.#outlets.get(stream);
+    if (outlet !== undefined) this.#flusher.mark(outlet);
+    return outlet;
+  }
+
+  #answer(stream: number): HttpSink | undefined {
+    const sink = this.#answers.get(stream);
+    if (sink !== undefined) this.#flusher.mark(sink);
+    return sink;
+  }
+
+  #run(context: Context, text: string): void {
+    if (context.over) return;
+    const handler = this.#handlers.get(context.key);
+    if (handler === undefined) return this.#respond(context, failure(`no handler for ${context.key}`));
+    const settle = (value: unknown): void => this.#settle(context, handler, value);
+    const fail = (error: unknown): void => this.#fail(context, handler, error);
+    try {
+      const value = handler.run(text, context);
+      if (isPromise(value)) void value.then(settle, fail);
+      else settle(value);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  #settle(context: Context, handler: Handler, value: unknown): void {
+    if (context.over) return;
+    let outcome: string;
+    try {
+      outcome = handler.shape(value);
+    } catch (error) {
+      return this.#fail(context, handler, error);
+    }
+    this.#respond(context, outcome);
+  }
+
+  #fail(context: Context, handler: Handler, error: unknown): void {
+    if (context.over) return;
+    this.#tell(() => this.#options.onError?.(error, context.key));
+    this.#respond(context, handler.failure(error));
+  }
+
+  #respond(context: Context, outcome: string): void {
+    context.finish();
+    this.#calls.delete(context.call);
+    let records;
+    try {
+      records = this.#flat.respond(context.call, outcome, now());
+    } catch (error) {
+      // The core takes no such outcome; the call must get an answer all the same.
+      this.#tell(() => this.#options.onError?.(fromCore(error), context.key));
+      records = this.#flat.respond(context.call, failure(words(error)), now());
+    }
+    this.#do(records);
+  }
+
+  #tell(observer: () => void): void {
+    try {
+      observer();
+    } catch (error) {
+      queueMicrotask(() => {
+        throw error;
+      });
+    }
+  }
+}
+
+function failure(message: string): string {
+  return stringify({ error: { code: -32603, message } });
+}
