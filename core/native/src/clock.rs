@@ -1,5 +1,7 @@
 //! Time and randomness for the core, which has neither.
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::error::Error;
 

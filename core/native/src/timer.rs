@@ -56,7 +56,7 @@ impl Timer {
             } else {
                 tokio::select! {
                     () = self.changed.notified() => {}
-                    () = tokio::time::sleep_until(clock.at(armed).into()) => {}
+                    () = tokio::time::sleep_until(clock.at(armed)) => {}
                 }
             }
         }

@@ -39,6 +39,7 @@ pub(super) struct Inner {
     engine: Arc<Engine>,
     /// Moves the bytes of a pipe; HTTP has a task per exchange instead.
     link: Mutex<Option<JoinHandle<()>>>,
+    process: Option<u32>,
 }
 
 impl Drop for Inner {
@@ -99,8 +100,9 @@ impl Client {
         };
         let flat = FlatClient::new(raw(config).get(), &clock::seed()?)?;
         let engine = Engine::new(flat, options, fetcher);
-        let link = link(&engine, target)?;
-        let client = Self { inner: Arc::new(Inner { engine: Arc::clone(&engine), link: Mutex::new(link) }) };
+        let (link, process) = link(&engine, target)?;
+        let inner = Inner { engine: Arc::clone(&engine), link: Mutex::new(link), process };
+        let client = Self { inner: Arc::new(inner) };
         engine.drive(|flat, now| flat.start(now))?;
         if let Err(error) = engine.opened().await {
             client.close().await;
@@ -134,6 +136,12 @@ impl Client {
     #[must_use]
     pub fn server_info(&self) -> Option<BTreeMap<String, Value>> {
         self.ready().and_then(|ready| ready.server.clone())
+    }
+
+    /// The process that was started, when it is a program that this is connected to.
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.inner.process
     }
 
     /// All tools, from all pages.
@@ -290,14 +298,16 @@ impl Client {
     }
 }
 
-/// Starts what moves the bytes.
-fn link(engine: &Arc<Engine>, target: Target) -> Result<Option<JoinHandle<()>>, Error> {
+/// Starts what moves the bytes; for a program also gives its process.
+fn link(engine: &Arc<Engine>, target: Target) -> Result<(Option<JoinHandle<()>>, Option<u32>), Error> {
     let runtime = engine.runtime.clone();
     let engine = Arc::clone(engine);
+    let mut process = None;
     let task = match target {
-        Target::Http(_) => return Ok(None),
+        Target::Http(_) => return Ok((None, None)),
         Target::Command(command) => {
             let child = pipe::start(&command)?;
+            process = child.id();
             runtime.spawn(pipe::supervise(engine, child))
         }
         Target::Memory(connection) => runtime.spawn(async move {
@@ -306,5 +316,5 @@ fn link(engine: &Arc<Engine>, target: Target) -> Result<Option<JoinHandle<()>>, 
         }),
         Target::Duplex(reader, writer) => runtime.spawn(async move { pipe::run(&engine, reader, writer).await }),
     };
-    Ok(Some(task))
+    Ok((Some(task), process))
 }
