@@ -71,7 +71,8 @@ def test_ways_to_name_a_server(run: Any, tmp_path: Path) -> None:
     os.environ["INHERITED"] = "i"
 
     async def main() -> None:
-        for target in (script, str(script), f"{sys.executable} {script}", [sys.executable, script], described):
+        targets: list[Any] = [script, str(script), f"{sys.executable} {script}", [sys.executable, script], described]
+        for target in targets:
             async with Client(target) as client:
                 assert client.server_info is not None and client.server_info["name"] == "named"
         async with Client(described) as client:

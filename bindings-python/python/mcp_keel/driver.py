@@ -13,7 +13,7 @@ import queue
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from typing import Any
 
 from ._native import NativeError
@@ -30,8 +30,11 @@ class Pump:
         self.core = core
         self.loop = loop
         self.thread = threading.get_ident()
+        self.batch: list[Outlet] | None = None
+        self._acts: dict[str, Any] = {name[3:]: getattr(self, name) for name in dir(self) if name.startswith("on_")}
         self._records: deque[Any] = deque()
-        self._performing = False
+        self.starts: deque[Callable[[], None]] = deque()
+        self._performing = self._starting = False
         self._due = 0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -42,25 +45,42 @@ class Pump:
         except NativeError as error:
             raise from_native(error) from None
         self._records.extend(records)
-        # Records that user code causes while others are performed come after those.
+        # Records that user code causes while others are performed come after those; handlers start last.
         if not self._performing:
             self._performing = True
             try:
                 while self._records:
-                    self._perform(*self._records.popleft())
+                    kind, stream, id, name, text, until = self._records.popleft()
+                    if kind == "wait":
+                        self._wait(until)
+                    elif kind in self._acts:
+                        self._perform(kind, stream, id, name, text, until)
             finally:
                 self._performing = False
-
-    def _perform(self, kind: str, stream: int, id: int, name: str, text: Any, until: int) -> None:
-        if kind == "wait":
-            self._wait(until)
-            return
-        act = getattr(self, f"on_{kind}", None)
-        if act is not None:
+        if not self._starting:
+            self._starting = True
             try:
-                act(stream, id, name, text, until)
-            except Exception as error:
-                self.report(f"while handling {kind!r}", error)
+                while self.starts:
+                    self.starts.popleft()()
+            finally:
+                self._starting = False
+
+    def _perform(self, kind: str, *record: Any) -> None:
+        try:
+            self._acts[kind](*record)
+        except Exception as error:
+            self.report(f"while handling {kind!r}", error)
+
+    def feed_batch(self, method: Callable[..., Any], *args: Any) -> None:
+        """`feed` for bytes that arrived: what is written meanwhile leaves at the end, without another turn."""
+        written: list[Outlet] = []
+        self.batch = written
+        try:
+            self.feed(method, *args)
+        finally:
+            self.batch = None
+            for outlet in written:
+                outlet.flush()
 
     def _wait(self, until: int) -> None:
         # A timer that fires too early waits again: cheaper than a new one for every call.
@@ -84,12 +104,6 @@ class Pump:
         else:
             self.loop.call_soon_threadsafe(self.feed, method, *args)
 
-    def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """A task whose first step runs at once where Python can do so; most handlers end in it."""
-        if sys.version_info >= (3, 12):
-            return asyncio.Task(work, loop=self.loop, eager_start=True)
-        return self.loop.create_task(work)
-
     def report(self, message: str, error: BaseException) -> None:
         self.loop.call_exception_handler({"message": f"mcp_keel: {message}", "exception": error})
 
@@ -103,22 +117,31 @@ class Pump:
 class Outlet:
     """Where a stream is written to: all of one turn of the loop leaves in one write."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
+    def __init__(self, pump: Pump) -> None:
+        self.pump = pump
+        self.loop = pump.loop
         self.transport: Any = None
         self.paused = False
         self._parts: list[bytes] = []
+        self._size = 0
         self._waiting: list[asyncio.Future[None]] = []
 
     def write(self, data: bytes) -> None:
         if not self._parts:
-            self.loop.call_soon(self.flush)
+            if self.pump.batch is not None:
+                self.pump.batch.append(self)
+            else:
+                self.loop.call_soon(self.flush)
         self._parts.append(data)
+        self._size += len(data)
+        if self._size > 65536:
+            self.flush()  # so that a peer which does not read is noticed
 
     def flush(self) -> None:
         if self._parts:
             data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
             self._parts.clear()
+            self._size = 0
             if self.transport is not None:
                 self.transport.write(data)
 

@@ -38,7 +38,7 @@ class Accepted(asyncio.Protocol):
     def __init__(self, engine: Engine, open: set[Accepted]) -> None:
         self._engine = engine
         self._open = open
-        self._outlet = Outlet(engine.loop)
+        self._outlet = Outlet(engine)
         self.lost: asyncio.Future[None] = engine.loop.create_future()
         self.stream = 0
 
@@ -49,7 +49,7 @@ class Accepted(asyncio.Protocol):
         self._engine.feed(self._engine.core.open, self.stream, "http1")
 
     def data_received(self, data: bytes) -> None:
-        self._engine.feed(self._engine.core.receive, self.stream, data)
+        self._engine.feed_batch(self._engine.core.receive, self.stream, data)
 
     def eof_received(self) -> bool:
         self._engine.end(self.stream)

@@ -54,7 +54,7 @@ class Child(asyncio.SubprocessProtocol):
         self._exited: asyncio.Future[None] = machine.loop.create_future()
         self._over = False
         self._transport: Any = None
-        self.outlet = Outlet(machine.loop)
+        self.outlet = Outlet(machine)
 
     async def start(self) -> None:
         described = self._described
@@ -164,9 +164,9 @@ class Memory:
 
     def __init__(self, machine: Machine, server: Any) -> None:
         engine = server._engine()
-        back = Outlet(machine.loop)
+        back = Outlet(engine)
         back.transport = Loopback(machine.receive, lambda: machine.ended("the server closed the connection"))
-        self.outlet = Outlet(machine.loop)
+        self.outlet = Outlet(machine)
         self._engine = engine
         self._back = back
         self._stream = 0

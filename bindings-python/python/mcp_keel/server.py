@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 from ._native import FlatServer, NativeError
 from .context import Context
 from .driver import Outlet, Pump, Sink, Source, open_pipes, own_stdio, threads
+from .eager import spawner
 from .errors import McpError, UsageError, from_rpc
 from .schema import Parameters, encode, output
 from .types import Block, LogLevel, Text, ToolAnnotations, ToolResult, contents
@@ -276,9 +277,9 @@ class Server:
     async def serve_pipe(self, read: int, write: int) -> None:
         """Serves one client on two descriptors; returns when it is gone."""
         engine = self._engine()
-        outlet = Outlet(engine.loop)
+        outlet = Outlet(engine)
         stream, done = engine.attach(outlet)
-        source = Source(lambda data: engine.feed(engine.core.receive, stream, data), lambda: engine.end(stream))
+        source = Source(lambda data: engine.feed_batch(engine.core.receive, stream, data), lambda: engine.end(stream))
         # The client that does not read any more is gone, and so is the reason to wait for its input.
         sink = Sink(outlet, lambda: engine.gone(stream))
         reading = await open_pipes(engine.loop, read, write, source, sink)
@@ -354,6 +355,7 @@ class Engine(Pump):
         self.outlets: dict[int, Any] = {}
         self.closed = loop.create_future()
         self._handlers = server._handlers
+        self._spawn = spawner(loop)
         self._streams = 0
         self._ends: dict[int, asyncio.Future[None]] = {}
         self._calls: dict[int, tuple[Context, asyncio.Task[None] | None]] = {}
@@ -432,9 +434,13 @@ class Engine(Pump):
     def on_call(self, stream: int, call: int, key: str, text: str, until: int) -> None:
         context = Context(self, call, stream, key)
         self._calls[call] = (context, None)
-        task = self.spawn(self._run(context, call, key, text))
-        if call in self._calls and not task.done():
-            self._calls[call] = (context, task)
+        self.starts.append(lambda: self._start(context, call, key, text))
+
+    def _start(self, context: Context, call: int, key: str, text: str) -> None:
+        if call in self._calls:
+            task = self._spawn(self._run(context, call, key, text))
+            if task is not None and call in self._calls:
+                self._calls[call] = (context, task)
 
     def on_answer(self, stream: int, call: int, key: str, text: str, until: int) -> None:
         future = self._asks.get((call, key))
