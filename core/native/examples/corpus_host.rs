@@ -183,9 +183,7 @@ fn client_call(client: &mut FlatClient, method: &str, args: &Args<'_>) -> Answer
         "body" => client.body(args.number(0)?, &args.bytes(1)?, args.number(2)?),
         "end" => client.end(args.number(0)?, args.number(1)?),
         "failed" => client.failed(args.number(0)?, &args.text(1)?, args.number(2)?),
-        "request" => {
-            client.request(args.number(0)?, &args.text(1)?, &args.text(2)?, &args.text(3)?, args.number(4)?)
-        }
+        "request" => client.request(args.number(0)?, &args.text(1)?, &args.text(2)?, &args.text(3)?, args.number(4)?),
         "cancel" => client.cancel(args.number(0)?, &args.text(1)?, args.number(2)?),
         "answer" => client.answer(args.number(0)?, &args.text(1)?, args.number(2)?),
         "notify" => client.notify(&args.text(0)?, &args.text(1)?, args.number(2)?),

@@ -90,7 +90,8 @@ struct Report {
 
 impl Report {
     async fn check(&mut self, name: &str, check: impl Future<Output = Check>) {
-        let outcome = tokio::time::timeout(EACH, check).await.unwrap_or_else(|_| Err("it took longer than 10 s".into()));
+        let outcome =
+            tokio::time::timeout(EACH, check).await.unwrap_or_else(|_| Err("it took longer than 10 s".into()));
         let line = match outcome {
             Ok(()) => json!({"check": name, "ok": true}),
             Err(error) => {

@@ -4,8 +4,8 @@
 use std::{io::Write as _, time::Duration};
 
 use mcp_keel::{
-    CompletionRequest, Context, Error, Json, Level, Prompt, PromptArgument, PromptResult, Read, Resource, ResourceTemplate,
-    Server, Tool,
+    CompletionRequest, Context, Error, Json, Level, Prompt, PromptArgument, PromptResult, Read, Resource,
+    ResourceTemplate, Server, Tool,
     serde_json::{Value, json, value::RawValue},
 };
 use serde::{Deserialize, Deserializer, Serialize};

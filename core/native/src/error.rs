@@ -216,7 +216,8 @@ impl Outcome {
             Ok(result) => Out::Result(result),
             Err(error) => Out::Error(error),
         };
-        serde_json::to_string(&out)
-            .unwrap_or_else(|error| Self::text::<()>(Err(McpError::internal(format!("the result is not JSON: {error}")))))
+        serde_json::to_string(&out).unwrap_or_else(|error| {
+            Self::text::<()>(Err(McpError::internal(format!("the result is not JSON: {error}"))))
+        })
     }
 }

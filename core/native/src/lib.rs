@@ -30,19 +30,19 @@ mod signal;
 mod timer;
 
 pub use client::{
-    Call, Client, Command, Direction, ElicitRequest, Era, Listen, Mode, Notice, Options, Progress, Ready, Request, Target,
-    ToolRequest,
+    Call, Client, Command, Direction, ElicitRequest, Era, Listen, Mode, Notice, Options, Progress, Ready, Request,
+    Target, ToolRequest,
 };
 pub use error::{Error, McpError};
 pub use mcp_keel_core as core;
 pub use model::{
-    Completion, CompletionRequest, Content, ElicitResult, Json, Prompt, PromptArgument, PromptMessage, PromptResult, Raw,
-    Read, ReadResult, Resource, ResourceContents, ResourceTemplate, Root, Tool, ToolResult,
+    Completion, CompletionRequest, Content, ElicitResult, Json, Prompt, PromptArgument, PromptMessage, PromptResult,
+    Raw, Read, ReadResult, Resource, ResourceContents, ResourceTemplate, Root, Tool, ToolResult,
 };
 pub use serde_json;
 pub use server::{
-    AnswerBody, Builder, CallInfo, Catalog, Connection, Context, HttpServer, IntoCompletion, IntoPromptResult, IntoReadResult,
-    IntoToolResult, Level, Server,
+    AnswerBody, Builder, CallInfo, Catalog, Connection, Context, HttpServer, IntoCompletion, IntoPromptResult,
+    IntoReadResult, IntoToolResult, Level, Server,
 };
 
 /// What the methods of this crate return.

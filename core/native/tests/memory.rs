@@ -65,10 +65,7 @@ async fn a_listener_hears_changes() {
         client.list_tools().await.unwrap();
         let server = fixture.server.clone();
         server.update(|catalog| catalog.tool(Tool::new("new"), |(): (), _: Context| async { "new" })).unwrap();
-        soon(async {
-            while listen.next().await.unwrap().method != "notifications/tools/list_changed" {}
-        })
-        .await;
+        soon(async { while listen.next().await.unwrap().method != "notifications/tools/list_changed" {} }).await;
         server.resource_updated("memo://a").unwrap();
         let notice = soon(async {
             loop {
@@ -89,7 +86,8 @@ async fn trace_sees_both_directions() {
     let fixture = fixture();
     let seen = Arc::<Mutex<Vec<(Direction, String)>>>::default();
     let lines = Arc::clone(&seen);
-    let options = options(Mode::Modern).trace(move |direction, text| lines.lock().unwrap().push((direction, text.into())));
+    let options =
+        options(Mode::Modern).trace(move |direction, text| lines.lock().unwrap().push((direction, text.into())));
     let client = Client::connect(&fixture.server, options).await.unwrap();
     client.call_tool("echo", json!({"text": "traced"})).await.unwrap();
     let seen = seen.lock().unwrap();

@@ -131,8 +131,7 @@ impl<T: DeserializeOwned> Request<T> {
         let Self { client, method, params, options, on_progress, .. } = self;
         let options = raw(options);
         let engine = Arc::clone(&client.engine);
-        let waiting =
-            engine.request(&method, params.get(), options.get(), on_progress.is_some(), None).await?;
+        let waiting = engine.request(&method, params.get(), options.get(), on_progress.is_some(), None).await?;
         Ok(Call { waiting, on_progress, over: false, client, result: PhantomData })
     }
 }

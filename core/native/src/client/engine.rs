@@ -4,7 +4,7 @@
 //! until it is empty, outside the mutex: so records are performed in order, and code of the user (notices, trace) may
 //! call back into the client without a deadlock.
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -37,10 +37,10 @@ pub(super) const WAITING: usize = 1024;
 
 pub(super) struct Engine {
     machine: Mutex<Machine>,
-    pending: Mutex<HashMap<u64, Pending>>,
-    listeners: Mutex<HashMap<u64, mpsc::Sender<Notice>>>,
-    inputs: Mutex<HashMap<u64, AbortHandle>>,
-    exchanges: Mutex<HashMap<u64, AbortHandle>>,
+    pending: Mutex<BTreeMap<u64, Pending>>,
+    listeners: Mutex<BTreeMap<u64, mpsc::Sender<Notice>>>,
+    inputs: Mutex<BTreeMap<u64, AbortHandle>>,
+    exchanges: Mutex<BTreeMap<u64, AbortHandle>>,
     status: watch::Sender<Status>,
     next_handle: AtomicU64,
     clock: Clock,
@@ -364,7 +364,7 @@ fn raw(text: Vec<u8>) -> Result<Raw, Error> {
 }
 
 /// Not under the lock: the task's guards may need it.
-fn abort(tasks: &Mutex<HashMap<u64, AbortHandle>>, number: u64) {
+fn abort(tasks: &Mutex<BTreeMap<u64, AbortHandle>>, number: u64) {
     let task = lock(tasks).remove(&number);
     if let Some(task) = task {
         task.abort();

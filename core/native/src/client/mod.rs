@@ -88,7 +88,9 @@ impl Client {
     pub async fn connect(target: impl Into<Target>, options: Options) -> Result<Self, Error> {
         let target = target.into();
         let mut config = options.config.clone();
-        config.entry("info".into()).or_insert_with(|| json!({"name": "mcp-keel", "version": env!("CARGO_PKG_VERSION")}));
+        config
+            .entry("info".into())
+            .or_insert_with(|| json!({"name": "mcp-keel", "version": env!("CARGO_PKG_VERSION")}));
         config.insert("capabilities".into(), Value::from_iter(options.capabilities.clone()));
         let fetcher = if let Target::Http(url) = &target {
             config.insert("link".into(), "http".into());

@@ -1,7 +1,5 @@
 //! How a client behaves and what it connects to.
-use std::{
-    collections::BTreeMap, ffi::OsString, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration,
-};
+use std::{collections::BTreeMap, ffi::OsString, future::Future, path::PathBuf, pin::Pin, sync::Arc, time::Duration};
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};

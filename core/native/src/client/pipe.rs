@@ -28,11 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_millis(250);
 
 /// Moves bytes until the link is over.
-pub(super) async fn run(
-    engine: &Arc<Engine>,
-    reader: impl AsyncRead + Unpin,
-    writer: impl AsyncWrite + Unpin,
-) {
+pub(super) async fn run(engine: &Arc<Engine>, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) {
     let read = read(engine, reader);
     let write = engine.outbox.write_to(writer);
     tokio::pin!(read, write);
@@ -161,7 +157,8 @@ async fn keep_tail(mut stderr: ChildStderr, tail: Arc<Mutex<VecDeque<u8>>>) {
 }
 
 fn reason(exit: Option<std::process::ExitStatus>, stderr: &[u8]) -> String {
-    let mut reason = exit.map_or_else(|| "the server closed its output".into(), |exit| format!("the server ended: {exit}"));
+    let mut reason =
+        exit.map_or_else(|| "the server closed its output".into(), |exit| format!("the server ended: {exit}"));
     let stderr = String::from_utf8_lossy(stderr);
     if !stderr.trim().is_empty() {
         reason.push_str("; its last words: ");

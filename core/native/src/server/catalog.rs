@@ -1,5 +1,5 @@
 //! What a server offers: declarations, and the functions behind them.
-use std::{collections::HashMap, future::Future};
+use std::{collections::BTreeMap, future::Future};
 
 use serde::{Serialize, de::DeserializeOwned};
 
@@ -16,7 +16,7 @@ pub struct Catalog {
     resources: Vec<Resource>,
     templates: Vec<ResourceTemplate>,
     prompts: Vec<Prompt>,
-    pub(super) handlers: HashMap<String, Handler>,
+    pub(super) handlers: BTreeMap<String, Handler>,
 }
 
 pub(super) const COMPLETION: &str = "completion/complete";

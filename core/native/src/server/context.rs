@@ -86,8 +86,7 @@ impl Context {
             #[serde(skip_serializing_if = "Option::is_none")]
             message: Option<&'a str>,
         }
-        let step =
-            Step { progress: number(progress), total: total.into().and_then(number), message: message.into() };
+        let step = Step { progress: number(progress), total: total.into().and_then(number), message: message.into() };
         let step = raw(step);
         let call = self.call;
         let _ = self.engine.drive_call(call, |flat, now| flat.progress(call, step.get(), now)).await;

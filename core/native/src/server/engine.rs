@@ -3,7 +3,7 @@
 //! Every input is one call of [`Engine::drive`]: into the core, then its records are performed in order, all under the
 //! mutex and none of them waiting. Handlers run as tasks of their own and come back the same way.
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard, RwLock,
         atomic::{AtomicU64, Ordering},
@@ -34,8 +34,8 @@ pub(crate) struct Engine {
 
 struct State {
     flat: FlatServer,
-    streams: HashMap<u64, Stream>,
-    calls: HashMap<u64, Running>,
+    streams: BTreeMap<u64, Stream>,
+    calls: BTreeMap<u64, Running>,
     /// Streams whose peer reads nothing; the core hears of them after the records at hand.
     cut: Vec<u64>,
 }
@@ -55,12 +55,12 @@ pub(crate) struct Head {
 struct Running {
     stream: u64,
     cancelled: Arc<Signal>,
-    asks: HashMap<String, oneshot::Sender<String>>,
+    asks: BTreeMap<String, oneshot::Sender<String>>,
 }
 
 impl Engine {
     pub(super) fn new(flat: FlatServer, message_limit: usize) -> Self {
-        let state = State { flat, streams: HashMap::new(), calls: HashMap::new(), cut: Vec::new() };
+        let state = State { flat, streams: BTreeMap::new(), calls: BTreeMap::new(), cut: Vec::new() };
         Self {
             state: Mutex::new(state),
             catalog: RwLock::default(),
@@ -148,7 +148,7 @@ impl Engine {
     fn start(self: &Arc<Self>, state: &mut State, record: Record) {
         let call = record.id;
         let cancelled = Arc::<Signal>::default();
-        let running = Running { stream: record.stream, cancelled: Arc::clone(&cancelled), asks: HashMap::new() };
+        let running = Running { stream: record.stream, cancelled: Arc::clone(&cancelled), asks: BTreeMap::new() };
         state.calls.insert(call, running);
         let handler = self.catalog().handlers.get(&record.name).cloned();
         let guard = Answering { engine: Arc::clone(self), call, answered: false };

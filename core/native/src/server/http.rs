@@ -53,7 +53,6 @@ impl HttpServer {
     }
 
     /// A function that stops [`run`](Self::run): no new connections, and running calls get five seconds.
-    #[must_use]
     pub fn shutdown(&self) -> impl Fn() + Send + Sync + 'static {
         let stop = Arc::clone(&self.stop);
         move || stop.set()
@@ -213,4 +212,3 @@ impl Body for AnswerBody {
         self.outbox.remaining().map_or_else(SizeHint::new, SizeHint::with_exact)
     }
 }
-

@@ -17,13 +17,13 @@ use tokio::{
     net::ToSocketAddrs,
 };
 
+use self::engine::Engine;
 pub use self::{
     catalog::Catalog,
     context::{CallInfo, Context, Level},
     handler::{IntoCompletion, IntoPromptResult, IntoReadResult, IntoToolResult},
     http::{AnswerBody, HttpServer},
 };
-use self::engine::Engine;
 use crate::{
     clock,
     error::Error,
@@ -57,13 +57,18 @@ impl Server {
         }
     }
 
-    /// Serves stdin and stdout until the client closes stdin and everything is answered. Nothing else may write to stdout.
+    /// Serves stdin and stdout until the client is gone: it closed stdin and everything is answered, or it stopped reading.
+    /// Nothing else may write to stdout.
     ///
     /// # Errors
-    /// `Disconnected` when the client stopped reading before that.
+    /// `Usage` when the server is closed.
     pub async fn serve_stdio(&self) -> Result<(), Error> {
         let (reader, writer) = stdio::streams();
-        self.connection(reader, writer).await
+        match self.connection(reader, writer).await {
+            // A client that left while we wrote is a client that left.
+            Err(Error::Disconnected(_)) => Ok(()),
+            served => served,
+        }
     }
 
     /// Serves one connection over any byte streams, a message per line.

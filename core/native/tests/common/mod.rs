@@ -10,8 +10,8 @@ use std::{
 };
 
 use mcp_keel::{
-    Client, Context, ElicitRequest, ElicitResult, Error, Json, Level, McpError, Mode, Options, Read, Resource, Root, Server,
-    Tool, ToolResult,
+    Client, Context, ElicitRequest, ElicitResult, Error, Json, Level, McpError, Mode, Options, Read, Resource, Root,
+    Server, Tool, ToolResult,
     serde_json::{Value, json},
 };
 use serde::Deserialize;
@@ -156,9 +156,14 @@ pub async fn everything(client: &Client, seen: &mut mpsc::UnboundedReceiver<Seen
     assert_eq!(client.call_tool("whoami", json!({})).await.unwrap().text(), "tester");
 
     let (steps, mut reported) = mpsc::unbounded_channel();
-    let call = client.tool("count").args(json!({"n": 3})).progress(move |step| drop(steps.send(step.progress)));
+    let call = client.tool("count").args(json!({"n": 3})).progress(move |step| {
+        let _ = steps.send(step.progress);
+    });
     assert_eq!(call.await.unwrap().text(), "counted");
-    assert_eq!([reported.recv().await, reported.recv().await, reported.recv().await], [Some(1.0), Some(2.0), Some(3.0)]);
+    assert_eq!(
+        [reported.recv().await, reported.recv().await, reported.recv().await],
+        [Some(1.0), Some(2.0), Some(3.0)]
+    );
     assert_eq!(reported.recv().await, None);
 
     let asked = client.call_tool("ask", json!({})).await.unwrap().text();
