@@ -1,0 +1,158 @@
+//! What can be seen without running anything of ours: format, lints, purity, sizes, versions, licences.
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use crate::{Result, build::cargo, count::Count, licence, place::Place, run::step, setup};
+
+pub(crate) fn run(place: &Place) -> Result<Count> {
+    let mut count = Count::default();
+    let programs = [
+        ("fmt", vec!["fmt", "--all", "--check"]),
+        ("clippy", vec!["clippy", "--quiet", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
+    ];
+    for (name, arguments) in programs {
+        count.add(Count::of(step(name, &cargo(place, &arguments), &place.log(name))?));
+    }
+    count.add(Count::of(no_std(place)?));
+    let looks: [(&str, Look); 3] = [("sizes", sizes), ("versions", versions), ("licences", licence::refused)];
+    for (name, look) in looks {
+        let complaints = look(place).unwrap_or_else(|error| vec![error.to_string()]);
+        println!("{}  {name}", if complaints.is_empty() { "ok    " } else { "FAILED" });
+        complaints.iter().for_each(|complaint| println!("    {complaint}"));
+        count.add(Count::of(complaints.is_empty()));
+    }
+    Ok(count)
+}
+
+/// Looks at something and gives complaints.
+type Look = fn(&Place) -> Result<Vec<String>>;
+
+/// The core without a standard library: no clock, no thread, no file can slip in.
+fn no_std(place: &Place) -> Result<bool> {
+    let target = setup::no_std_target(place)?;
+    let job = cargo(place, &["build", "--quiet", "-p", "mcp-keel-core", "--lib", "--target", target]);
+    step(&format!("core on {target}"), &job, &place.log("no_std"))
+}
+
+/// How many code lines something may have.
+struct Budget {
+    what: &'static str,
+    folders: &'static [&'static str],
+    ending: &'static str,
+    lines: usize,
+}
+
+const BUDGETS: [Budget; 4] = [
+    Budget { what: "Rust part of Python", folders: &["bindings-python/src"], ending: "rs", lines: 400 },
+    Budget { what: "Rust part of Node", folders: &["bindings-node/src"], ending: "rs", lines: 400 },
+    Budget { what: "facade of Python", folders: &["bindings-python/python/mcp_keel"], ending: "py", lines: 800 },
+    Budget { what: "facade of Node", folders: &["bindings-node/ts", "bindings-wasm/js"], ending: "ts", lines: 800 },
+];
+
+/// Typed models are tables, and not counted.
+const MODELS: [&str; 2] = ["types.py", "types.ts"];
+
+fn sizes(place: &Place) -> Result<Vec<String>> {
+    let mut complaints = Vec::new();
+    for Budget { what, folders, ending, lines: budget } in BUDGETS {
+        let mut lines = 0;
+        for folder in folders {
+            for file in files(&place.at(folder))? {
+                let is_model = MODELS.iter().any(|name| file.ends_with(name));
+                if file.extension().is_some_and(|found| found == ending) && !is_model {
+                    lines += code_lines(&fs::read_to_string(&file)?, ending);
+                }
+            }
+        }
+        println!("    {what}: {lines} code lines of {budget}");
+        if lines > budget {
+            complaints.push(format!("{what} has {lines} code lines, {budget} are allowed"));
+        }
+    }
+    Ok(complaints)
+}
+
+fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))? {
+        let path = entry?.path();
+        if path.is_dir() { found.extend(files(&path)?) } else { found.push(path) }
+    }
+    Ok(found)
+}
+
+/// Lines that are neither blank nor only a comment or a documentation string.
+fn code_lines(text: &str, ending: &str) -> usize {
+    let python = ending == "py";
+    let (mark, open, close) = if python { ("#", "\"\"\"", "\"\"\"") } else { ("//", "/*", "*/") };
+    let (mut count, mut inside) = (0, false);
+    for line in text.lines().map(str::trim) {
+        if inside {
+            inside = !line.contains(close);
+        } else if let Some(rest) = line.strip_prefix(open) {
+            inside = !rest.contains(close);
+        } else if !line.is_empty() && !line.starts_with(mark) {
+            count += 1;
+        }
+    }
+    count
+}
+
+/// One version everywhere.
+fn versions(place: &Place) -> Result<Vec<String>> {
+    let cargo = fs::read_to_string(place.at("Cargo.toml"))?;
+    let version = value(section(&cargo, "[workspace.package]"), "version").ok_or("the workspace has no version")?;
+    let mut complaints = Vec::new();
+    let mut expect = |what: &str, found: Option<&str>| {
+        if found != Some(version) {
+            complaints.push(format!("{what} has version {found:?}, the workspace {version}"));
+        }
+    };
+    for line in section(&cargo, "[workspace.dependencies]").lines().filter(|line| line.contains("path =")) {
+        let found = line.split_once("version = \"").and_then(|(_, rest)| rest.split_once('"'));
+        expect(line, found.map(|(found, _)| found));
+    }
+    let python = fs::read_to_string(place.at("bindings-python/pyproject.toml"))?;
+    let project = section(&python, "[project]");
+    // Usually it is taken from the crate when the wheel is made.
+    if !project.contains("dynamic = [\"version\"]") {
+        expect("pyproject.toml", value(project, "version"));
+    }
+    for file in ["bindings-node/package.json", "bindings-node/package-lock.json"] {
+        let package: Value = serde_json::from_str(&fs::read_to_string(place.at(file))?)?;
+        expect(file, package["version"].as_str());
+    }
+    Ok(complaints)
+}
+
+/// The lines of a TOML table.
+fn section<'a>(text: &'a str, head: &str) -> &'a str {
+    let rest = text.split_once(head).map_or("", |(_, rest)| rest);
+    rest.split("\n[").next().unwrap_or_default()
+}
+
+fn value<'a>(section: &'a str, name: &str) -> Option<&'a str> {
+    let line = section.lines().find_map(|line| line.strip_prefix(name)?.trim_start().strip_prefix('='));
+    line.map(|line| line.trim().trim_matches('"'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_are_no_code() {
+        assert_eq!(code_lines("//! a\n\nuse b; // c\n/* d\n e */\nf();\n", "rs"), 2);
+        assert_eq!(code_lines("\"\"\"One.\"\"\"\n# two\nx = 1\n\"\"\"More\n\nthan one\n\"\"\"\ny = 2\n", "py"), 2);
+    }
+
+    #[test]
+    fn versions_are_found() {
+        let text = "[a]\nversion = \"1\"\n[workspace.package]\nversion = \"0.1.0\"\nx = 1\n\n[b]\nversion = \"2\"\n";
+        assert_eq!(value(section(text, "[workspace.package]"), "version"), Some("0.1.0"));
+    }
+}

@@ -1,0 +1,35 @@
+//! The shared corpus through one host.
+use std::fs;
+
+use crate::{
+    Result,
+    build::{self, Host, Program},
+    count::{self, Count},
+    place::Place,
+    run::tell,
+};
+
+pub(crate) fn run(place: &Place, host: &str) -> Result<Count> {
+    let host = Host::named(host)?;
+    let built = build::hosts(place, &[host])?;
+    through(place, &built, host)
+}
+
+/// Runs the corpus through a host that is built.
+pub(crate) fn through(place: &Place, built: &build::Built<'_>, host: Host) -> Result<Count> {
+    let command = built.command(host, Program::Corpus)?;
+    let name = format!("corpus {}", host.name());
+    let log = place.log(&name);
+    let arguments = ["run", "--quiet", "-p", "keel-tests", "--bin", "corpus", "--", "--host", host.name()];
+    let job = build::cargo(place, &arguments).args(&["--host-command", &quoted(&command)]);
+    let ended = job.run(&log)?;
+    tell(&name, &ended, &log);
+    let text = fs::read(&log)?;
+    Ok(count::ours(&String::from_utf8_lossy(&text)).with_exit(ended.ok))
+}
+
+/// A command line for a shell, which is how the runner starts the host.
+fn quoted(words: &[String]) -> String {
+    let quote = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,111 @@
+//! Everything that must pass, one area after the other; nothing is left out because something else failed.
+use std::fs;
+
+use crate::{
+    Result,
+    build::{self, Host, cargo},
+    cells::Flags,
+    check, corpus,
+    count::{self, Count},
+    demo, interop,
+    place::Place,
+    run::{Job, tell},
+    setup,
+};
+
+type Area = fn(&Place) -> Result<Count>;
+
+const AREAS: [(&str, Area); 7] = [
+    ("check", check::run),
+    ("core", core),
+    ("python", python),
+    ("node", node),
+    ("corpus", all_corpora),
+    ("interop", |place| interop::run(place, &Flags::default())),
+    ("demo", |place| demo::run(place, &Flags::default())),
+];
+
+pub(crate) fn run(place: &Place, wanted: &[&str]) -> Result<Count> {
+    if let Some(other) = wanted.iter().find(|name| !AREAS.iter().any(|(area, _)| area == *name)) {
+        let names: Vec<_> = AREAS.iter().map(|(name, _)| *name).collect();
+        return Err(format!("there is no area {other}; areas: {}", names.join(" ")).into());
+    }
+    let mut counts = Vec::new();
+    for (name, area) in AREAS.iter().filter(|(name, _)| wanted.is_empty() || wanted.contains(name)) {
+        println!("\n== {name}");
+        let count = area(place).unwrap_or_else(|error| {
+            println!("FAILED  {name}: {error}");
+            Count::of(false)
+        });
+        counts.push((name, count));
+    }
+    println!();
+    let mut total = Count::default();
+    for (name, count) in counts {
+        println!("{name}: {count}");
+        total.add(count);
+    }
+    Ok(total)
+}
+
+/// Runs a test program and reads its counts from its output.
+fn counted(place: &Place, name: &str, job: &Job, read: fn(&str) -> Count) -> Result<Count> {
+    let log = place.log(name);
+    let ended = job.run(&log)?;
+    tell(name, &ended, &log);
+    let count = read(&String::from_utf8_lossy(&fs::read(&log)?)).with_exit(ended.ok);
+    println!("        {count}");
+    Ok(count)
+}
+
+/// A program that only passes or fails.
+fn single(_: &str) -> Count {
+    Count::default()
+}
+
+fn passed(place: &Place, name: &str, job: &Job) -> Result<Count> {
+    let count = counted(place, name, job, single)?;
+    Ok(if count.failed == 0 { Count::of(true) } else { count })
+}
+
+fn core(place: &Place) -> Result<Count> {
+    let mut count = counted(place, "cargo test", &cargo(place, &["test", "--no-fail-fast"]), count::cargo)?;
+    let driver = cargo(place, &["test", "--quiet", "-p", "xtask"]);
+    count.add(counted(place, "cargo test -p xtask", &driver, count::cargo)?);
+    Ok(count)
+}
+
+fn python(place: &Place) -> Result<Count> {
+    build::hosts(place, &[Host::Python])?;
+    let python = setup::python(place)?;
+
+    let at = |words: &[&str]| {
+        let job = Job::of(vec![python.python.clone(), "-m".into()]).args(words);
+        job.folder(place.at("bindings-python")).limit(600)
+    };
+    let mut count = counted(place, "pytest", &at(&["pytest", "-q", "-rs", "tests"]), count::pytest)?;
+    count.add(passed(place, "mypy", &at(&["mypy", "-p", "mcp_keel"]))?);
+    count.add(passed(place, "stubtest", &at(&["mypy.stubtest", "mcp_keel"]))?);
+    Ok(count)
+}
+
+fn node(place: &Place) -> Result<Count> {
+    build::hosts(place, &[Host::Node])?;
+    let at = |words: &[&str]| Job::new(words).folder(place.at("bindings-node")).limit(600);
+    let test = at(&["node", "--test", "--test-reporter=tap", "tests/"]);
+    let mut count = counted(place, "node --test", &test, count::node)?;
+    let types = at(&["node", "node_modules/typescript/bin/tsc", "-p", "tsconfig.json"]);
+    count.add(passed(place, "tsc", &types)?);
+    Ok(count)
+}
+
+fn all_corpora(place: &Place) -> Result<Count> {
+    let built = build::hosts(place, &Host::ALL)?;
+    let mut count = Count::default();
+    for host in Host::ALL {
+        let one = corpus::through(place, &built, host)?;
+        println!("        {one}");
+        count.add(one);
+    }
+    Ok(count)
+}
