@@ -63,11 +63,8 @@ def weather() -> Server:
 
     @server.tool
     async def loose(what: str) -> Any:
-        return (
-            {"text": "plain", "dict": {"a": 1}, "list": [1, {"b": 2}], "none": None, "number": 2}[what]
-            if (what != "text")
-            else "plain"
-        )
+        values = {"text": "plain", "dict": {"a": 1}, "list": [1, {"b": 2}], "none": None, "number": 2}
+        return values[what]
 
     @server.tool
     async def blocks() -> list[Any]:
@@ -421,6 +418,10 @@ def test_a_server_that_closes_ends_what_waits(run: Any, era: Any) -> None:
 def test_changes_are_announced(run: Any, era: Any) -> None:
     async def main() -> None:
         server = Server("changing")
+
+        @server.tool
+        async def early() -> str:
+            return "early"
 
         @server.resource("memo://a")
         async def a() -> str:

@@ -244,6 +244,7 @@ def test_what_cannot_be_a_tool_is_refused_when_registered() -> None:
         (Any, None, False),
         (Image, None, False),
         (list[Text], None, False),
+        (list[Any], None, False),
         (Union[str, Image], None, False),
         (ToolResult, None, False),
         (int, "integer", True),

@@ -104,10 +104,14 @@ def test_prints_do_not_reach_the_wire(run: Any, era: Any, tmp_path: Path) -> Non
     said: list[str] = []
 
     async def main() -> None:
-        violations: list[Any] = []
-        async with Client(command, mode=era, on_stderr=said.append, trace=lambda *t: violations.append(t)) as client:
+        seen: list[str] = []
+        # Unbuffered, what is printed before the server runs is on the wire before it can be guarded.
+        target = {"command": command[0], "args": command[1:], "env": {"PYTHONUNBUFFERED": ""}}
+        async with Client(
+            target, mode=era, on_stderr=said.append, trace=lambda direction, text: seen.append(text)
+        ) as client:
             assert (await client.call_tool("noise")).text == "quiet b''"
-        for direction, text in violations:
+        for text in seen:
             json.loads(text)
 
     run(main())

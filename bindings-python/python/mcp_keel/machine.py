@@ -55,6 +55,9 @@ class Machine(Pump):
     async def request(
         self, method: str, params: Any, options: dict[str, Any], progress: Progress | None
     ) -> dict[str, Any]:
+        if self.closed.done():
+            gone = self.closed.result()
+            raise Disconnected(str(gone), code=gone.code)
         self._handles += 1
         handle = self._handles
         if self.link is not None:
@@ -206,6 +209,7 @@ class Machine(Pump):
             self.closed.set_result(error)
         if not self.ready.done():
             self.ready.set_exception(error)
+            self.ready.exception()  # maybe nobody waits for it any more
 
     async def shut(self) -> None:
         """Ends the connection, bounded in time, whatever state it is in."""

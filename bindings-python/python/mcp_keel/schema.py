@@ -430,8 +430,10 @@ def output(hint: Any, content: tuple[type, ...]) -> tuple[dict[str, Any] | None,
         hint = typing.get_args(hint)[0]
     args = typing.get_args(hint)
     leaves = args if typing.get_origin(hint) in (list, tuple, Union, types.UnionType) else (hint,)
-    if any(hint is plain for plain in (_ABSENT, Any, object, str, None, type(None))):
+    if any(hint is plain for plain in (_ABSENT, str, None, type(None))):
         return None, False
+    if any(leaf is Any or leaf is object for leaf in leaves):
+        return None, False  # it may hold blocks
     if any(isinstance(leaf, type) and issubclass(leaf, content) for leaf in leaves):
         return None, False
     compiler = Compiler(output=True)
