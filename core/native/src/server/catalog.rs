@@ -34,7 +34,8 @@ fn prompt_key(name: &str) -> String {
 }
 
 impl Catalog {
-    /// Adds a tool. Its arguments are read into the function's first parameter.
+    /// Adds a tool. Its arguments are read into the function's first parameter. Up to its first wait the function runs on the
+    /// task that reads the connection: what keeps the processor busy for long belongs into `tokio::task::spawn_blocking`.
     pub fn tool<A, F, Fut, R>(&mut self, tool: Tool, function: F)
     where
         A: DeserializeOwned + 'static,

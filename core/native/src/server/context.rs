@@ -1,29 +1,22 @@
 //! What a handler knows about its call, and can do inside it.
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value, json};
 
-use super::engine::Engine;
+use super::running::Shared;
 use crate::{
     error::{Error, Outcome},
     model::{ElicitResult, Raw, Root, raw},
-    signal::Signal,
 };
 
 /// One running call. Cheap to clone; of no effect once the call is over.
 #[derive(Clone)]
 pub struct Context {
-    engine: Arc<Engine>,
-    call: u64,
-    cancelled: Arc<Signal>,
-    asked: Arc<AtomicU64>,
+    shared: Arc<Shared>,
 }
 
 /// How serious a log message is.
@@ -66,8 +59,8 @@ pub struct CallInfo {
 }
 
 impl Context {
-    pub(super) fn new(engine: Arc<Engine>, call: u64, cancelled: Arc<Signal>) -> Self {
-        Self { engine, call, cancelled, asked: Arc::default() }
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
     }
 
     /// Tells how far the work is: `progress` must grow, `total` is its end when that is known. Waits while the client is slow
@@ -88,8 +81,8 @@ impl Context {
         }
         let step = Step { progress: number(progress), total: total.into().and_then(number), message: message.into() };
         let step = raw(step);
-        let call = self.call;
-        let _ = self.engine.drive_call(call, |flat, now| flat.progress(call, step.get(), now)).await;
+        let call = self.shared.call;
+        let _ = self.shared.engine.drive_call(call, |flat, now| flat.progress(call, step.get(), now)).await;
     }
 
     /// Sends a log message to the client, if it wants this level. Waits while the client is slow to read.
@@ -100,8 +93,8 @@ impl Context {
     /// [`log`](Self::log) with the name of the logger.
     pub async fn log_as(&self, logger: Option<&str>, level: Level, data: impl Serialize) {
         let entry = log_entry(logger, level, data);
-        let call = self.call;
-        let _ = self.engine.drive_call(call, |flat, now| flat.log(call, entry.get(), now)).await;
+        let call = self.shared.call;
+        let _ = self.shared.engine.drive_call(call, |flat, now| flat.log(call, entry.get(), now)).await;
     }
 
     /// Asks the user with a form. `schema` is a flat object schema.
@@ -135,13 +128,13 @@ impl Context {
 
     /// Waits until the client cancels the call or is gone. The handler itself is dropped then; this is for tasks it started.
     pub async fn cancelled(&self) {
-        self.cancelled.wait().await;
+        self.shared.cancelled.wait().await;
     }
 
     /// Whether the call was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.cancelled.is_set()
+        self.shared.cancelled.is_set()
     }
 
     /// What is known about the call's peer.
@@ -149,7 +142,7 @@ impl Context {
     /// # Errors
     /// `Usage` when the call is over.
     pub fn info(&self) -> Result<CallInfo, Error> {
-        serde_json::from_str(&self.engine.call_info(self.call)?).map_err(Error::invalid)
+        serde_json::from_str(&self.shared.engine.call_info(self.shared.call)?).map_err(Error::invalid)
     }
 
     async fn ask<T: serde::de::DeserializeOwned>(&self, method: &str, params: impl Serialize) -> Result<T, Error> {
@@ -159,9 +152,9 @@ impl Context {
             params: P,
         }
         // A handler that runs again asks in the same order, so the number finds the answer that was given.
-        let key = self.asked.fetch_add(1, Ordering::Relaxed).to_string();
+        let key = self.shared.asked.fetch_add(1, Ordering::Relaxed).to_string();
         let request = serde_json::to_string(&Ask { method, params }).map_err(Error::invalid)?;
-        let outcome = self.engine.ask(self.call, &key, &request).await?;
+        let outcome = self.shared.engine.ask(self.shared.call, &key, &request).await?;
         serde_json::from_str(Outcome::parse(&outcome)?.get()).map_err(Error::invalid)
     }
 }

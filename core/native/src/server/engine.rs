@@ -1,43 +1,48 @@
 //! The server machine with its host: one mutex around the core and what its records refer to.
 //!
 //! Every input is one call of [`Engine::drive`]: into the core, then its records are performed in order, all under the
-//! mutex and none of them waiting. Handlers run as tasks of their own and come back the same way.
+//! mutex and none of them waiting. Handlers start when the mutex is free again, and come back the same way.
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, MutexGuard, RwLock,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use mcp_keel_core::flat::{FlatError, FlatServer, Record, Records};
-use tokio::sync::oneshot;
+use tokio::{runtime::Handle, sync::oneshot, task::JoinHandle};
 
-use super::{Context, catalog::Catalog, handler::Handler};
+use super::{
+    catalog::Catalog,
+    running::{Shared, Start, launch},
+};
 use crate::{
     clock::Clock,
-    error::{Error, McpError, Outcome},
+    error::Error,
     outbox::{Outbox, Overflow},
-    signal::Signal,
     timer::Timer,
 };
 
 pub(crate) struct Engine {
     state: Mutex<State>,
-    catalog: RwLock<Arc<Catalog>>,
     next_stream: AtomicU64,
     clock: Clock,
     timer: Arc<Timer>,
-    timer_runs: Mutex<Option<tokio::task::JoinHandle<()>>>,
+    /// The runtime that serves, and the task there that waits for the core's deadlines.
+    runtime: Mutex<Option<(Handle, JoinHandle<()>)>>,
     pub(super) message_limit: usize,
 }
 
 struct State {
     flat: FlatServer,
+    catalog: Arc<Catalog>,
     streams: BTreeMap<u64, Stream>,
     calls: BTreeMap<u64, Running>,
     /// Streams whose peer reads nothing; the core hears of them after the records at hand.
     cut: Vec<u64>,
+    /// Calls that start when the mutex is free.
+    starts: Vec<Start>,
 }
 
 struct Stream {
@@ -54,20 +59,26 @@ pub(crate) struct Head {
 
 struct Running {
     stream: u64,
-    cancelled: Arc<Signal>,
+    shared: Arc<Shared>,
     asks: BTreeMap<String, oneshot::Sender<String>>,
 }
 
 impl Engine {
     pub(super) fn new(flat: FlatServer, message_limit: usize) -> Self {
-        let state = State { flat, streams: BTreeMap::new(), calls: BTreeMap::new(), cut: Vec::new() };
+        let state = State {
+            flat,
+            catalog: Arc::default(),
+            streams: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            cut: Vec::new(),
+            starts: Vec::new(),
+        };
         Self {
             state: Mutex::new(state),
-            catalog: RwLock::default(),
             next_stream: AtomicU64::new(1),
             clock: Clock::new(),
             timer: Arc::default(),
-            timer_runs: Mutex::default(),
+            runtime: Mutex::default(),
             message_limit,
         }
     }
@@ -77,11 +88,30 @@ impl Engine {
         self: &Arc<Self>,
         input: impl FnOnce(&mut FlatServer, u64) -> Records,
     ) -> Result<(), FlatError> {
-        let mut state = self.lock()?;
-        self.drive_locked(&mut state, input)
+        self.locked(|state| self.feed(state, input))
     }
 
-    fn drive_locked(
+    /// Does something under the mutex, then starts the calls that came of it.
+    fn locked<T, E: From<FlatError>>(self: &Arc<Self>, work: impl FnOnce(&mut State) -> Result<T, E>) -> Result<T, E> {
+        let mut state = self.lock()?;
+        let done = work(&mut state);
+        let starts = std::mem::take(&mut state.starts);
+        drop(state);
+        if !starts.is_empty()
+            && let Some(runtime) = self.runtime()
+        {
+            launch(starts, &runtime);
+        }
+        done
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, State>, FlatError> {
+        // Poisoned: the core panicked, so its state is worth nothing any more.
+        let broken = |_| FlatError { code: "internal_error", message: "the server broke down earlier".into() };
+        self.state.lock().map_err(broken)
+    }
+
+    fn feed(
         self: &Arc<Self>,
         state: &mut State,
         input: impl FnOnce(&mut FlatServer, u64) -> Records,
@@ -95,12 +125,6 @@ impl Engine {
             self.perform(state, records);
         }
         Ok(())
-    }
-
-    fn lock(&self) -> Result<MutexGuard<'_, State>, FlatError> {
-        // Poisoned: the core panicked, so its state is worth nothing any more.
-        let broken = |_| FlatError { code: "internal_error", message: "the server broke down earlier".into() };
-        self.state.lock().map_err(broken)
     }
 
     fn perform(self: &Arc<Self>, state: &mut State, records: Vec<Record>) {
@@ -123,7 +147,7 @@ impl Engine {
                         drop(waiting.send(head));
                     }
                 }
-                "call" => self.start(state, record),
+                "call" => self.call(state, record),
                 "answer" => {
                     let Some(call) = state.calls.get_mut(&record.id) else { continue };
                     if record.stream != 0 {
@@ -135,7 +159,7 @@ impl Engine {
                 }
                 "cancelled" => {
                     if let Some(call) = state.calls.remove(&record.id) {
-                        call.cancelled.set();
+                        call.shared.cancelled.set();
                     }
                 }
                 "wait" => self.timer.set(record.until),
@@ -145,28 +169,22 @@ impl Engine {
         }
     }
 
-    fn start(self: &Arc<Self>, state: &mut State, record: Record) {
-        let call = record.id;
-        let cancelled = Arc::<Signal>::default();
-        let running = Running { stream: record.stream, cancelled: Arc::clone(&cancelled), asks: BTreeMap::new() };
-        state.calls.insert(call, running);
-        let handler = self.catalog().handlers.get(&record.name).cloned();
-        let guard = Answering { engine: Arc::clone(self), call, answered: false };
-        tokio::spawn(run(guard, handler, text(record.text), cancelled));
+    fn call(self: &Arc<Self>, state: &mut State, record: Record) {
+        let shared = Arc::new(Shared::new(Arc::clone(self), record.id));
+        let running = Running { stream: record.stream, shared: Arc::clone(&shared), asks: BTreeMap::new() };
+        state.calls.insert(record.id, running);
+        let handler = state.catalog.handlers.get(&record.name).cloned();
+        state.starts.push(Start { shared, handler, input: text(record.text) });
     }
 
     /// Opens a pipe; what is to be written to it comes out of the outbox.
     pub(super) fn open_pipe(self: &Arc<Self>) -> Result<(u64, Arc<Outbox>), FlatError> {
-        self.ensure_timer();
-        let stream = self.next_stream.fetch_add(1, Ordering::Relaxed);
+        self.settle();
+        let number = self.next_stream.fetch_add(1, Ordering::Relaxed);
         let outbox = Arc::<Outbox>::default();
-        let mut state = self.lock()?;
-        state.streams.insert(stream, Stream { outbox: Arc::clone(&outbox), head: None });
-        let opened = self.drive_locked(&mut state, |flat, now| flat.open(stream, "pipe", now));
-        if opened.is_err() {
-            state.streams.remove(&stream);
-        }
-        opened.map(|()| (stream, outbox))
+        let stream = Stream { outbox: Arc::clone(&outbox), head: None };
+        self.opened(number, stream, |flat, now| flat.open(number, "pipe", now))?;
+        Ok((number, outbox))
     }
 
     /// Hands an HTTP request in.
@@ -175,97 +193,122 @@ impl Engine {
         head: &str,
         body: &[u8],
     ) -> Result<(u64, oneshot::Receiver<Head>, Arc<Outbox>), FlatError> {
-        self.ensure_timer();
-        let stream = self.next_stream.fetch_add(1, Ordering::Relaxed);
+        self.settle();
+        let number = self.next_stream.fetch_add(1, Ordering::Relaxed);
         let outbox = Arc::<Outbox>::default();
         let (sender, receiver) = oneshot::channel();
-        let mut state = self.lock()?;
-        state.streams.insert(stream, Stream { outbox: Arc::clone(&outbox), head: Some(sender) });
-        let fed = self.drive_locked(&mut state, |flat, now| flat.request(stream, head, body, now));
-        if fed.is_err() {
-            state.streams.remove(&stream);
-        }
-        fed.map(|()| (stream, receiver, outbox))
+        let stream = Stream { outbox: Arc::clone(&outbox), head: Some(sender) };
+        self.opened(number, stream, |flat, now| flat.request(number, head, body, now))?;
+        Ok((number, receiver, outbox))
+    }
+
+    fn opened(
+        self: &Arc<Self>,
+        number: u64,
+        stream: Stream,
+        input: impl FnOnce(&mut FlatServer, u64) -> Records,
+    ) -> Result<(), FlatError> {
+        self.locked(|state| {
+            state.streams.insert(number, stream);
+            self.feed(state, input).inspect_err(|_| drop(state.streams.remove(&number)))
+        })
     }
 
     /// Nothing can be delivered on this stream any more; does nothing when it has ended already.
     pub(super) fn gone(self: &Arc<Self>, stream: u64) {
-        let Ok(mut state) = self.lock() else { return };
-        if let Some(removed) = state.streams.remove(&stream) {
-            removed.outbox.gone();
-            let _ = self.drive_locked(&mut state, |flat, now| flat.gone(stream, now));
-        }
+        let _ = self.locked(|state| match state.streams.remove(&stream) {
+            Some(removed) => {
+                removed.outbox.gone();
+                self.feed(state, |flat, now| flat.gone(stream, now))
+            }
+            None => Ok(()),
+        });
     }
 
     /// Puts something about a call into the core once its stream has room for it.
     pub(super) async fn drive_call(
         self: &Arc<Self>,
         call: u64,
-        mut input: impl FnMut(&mut FlatServer, u64) -> Records,
+        input: impl Fn(&mut FlatServer, u64) -> Records,
     ) -> Result<(), FlatError> {
         loop {
-            let full = {
-                let mut state = self.lock()?;
-                let stream = state.calls.get(&call).map_or(0, |running| running.stream);
-                match state.streams.get(&stream).filter(|stream| !stream.outbox.has_room()) {
-                    Some(stream) => Arc::clone(&stream.outbox),
-                    None => return self.drive_locked(&mut state, &mut input),
+            let full = self.locked(|state| {
+                let stream = state.calls.get(&call).and_then(|running| state.streams.get(&running.stream));
+                match stream.filter(|stream| !stream.outbox.has_room()) {
+                    Some(stream) => Ok(Some(Arc::clone(&stream.outbox))),
+                    None => self.feed(state, &input).map(|()| None),
                 }
-            };
-            full.room().await;
+            })?;
+            match full {
+                Some(full) => full.room().await,
+                None => return Ok(()),
+            }
         }
     }
 
     /// Asks the client something inside a call, and waits for the outcome's text.
     pub(super) async fn ask(self: &Arc<Self>, call: u64, key: &str, request: &str) -> Result<String, Error> {
+        let over = || Error::Cancelled("the call is over".into());
         let (sender, receiver) = oneshot::channel();
-        {
-            let mut state = self.lock()?;
-            let Some(running) = state.calls.get_mut(&call) else { return Err(over()) };
+        self.locked(|state| {
+            let running = state.calls.get_mut(&call).ok_or_else(over)?;
             running.asks.insert(key.into(), sender);
-            let asked = self.drive_locked(&mut state, |flat, now| flat.ask(call, key, request, now));
-            if let Err(error) = asked {
+            self.feed(state, |flat, now| flat.ask(call, key, request, now)).map_err(|error| {
                 if let Some(running) = state.calls.get_mut(&call) {
                     running.asks.remove(key);
                 }
-                return Err(error.into());
-            }
-        }
+                Error::from(error)
+            })
+        })?;
         receiver.await.map_err(|_| over())
+    }
+
+    /// The call has ended here.
+    pub(super) fn forget(&self, call: u64) {
+        if let Ok(mut state) = self.lock() {
+            state.calls.remove(&call);
+        }
     }
 
     pub(super) fn call_info(&self, call: u64) -> Result<String, FlatError> {
         self.lock()?.flat.call_info(call)
     }
 
-    pub(super) fn catalog(&self) -> Arc<Catalog> {
-        Arc::clone(&self.catalog.read().unwrap_or_else(std::sync::PoisonError::into_inner))
-    }
-
     /// Replaces the catalog, here and in the core; calls that run keep their functions.
-    pub(super) fn set_catalog(self: &Arc<Self>, catalog: Catalog) -> Result<(), Error> {
+    pub(super) fn update(self: &Arc<Self>, change: impl FnOnce(&mut Catalog)) -> Result<(), Error> {
+        let mut catalog = Catalog::clone(&*Arc::clone(&self.lock()?.catalog));
+        change(&mut catalog);
         let json = catalog.json().map_err(Error::invalid)?;
-        let mut state = self.lock()?;
-        // Under the mutex, so that the core announces no tool that has no function yet.
-        let announced = self.drive_locked(&mut state, |flat, now| flat.set_catalog(&json, now));
-        announced?;
-        *self.catalog.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(catalog);
-        Ok(())
+        self.locked(|state| {
+            self.feed(state, |flat, now| flat.set_catalog(&json, now))?;
+            state.catalog = Arc::new(catalog);
+            Ok(())
+        })
     }
 
-    /// One task waits for the core's deadlines, in the runtime that first needs it (a new one when that is gone).
-    fn ensure_timer(self: &Arc<Self>) {
-        let mut runs = self.timer_runs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if runs.as_ref().is_some_and(|task| !task.is_finished()) {
+    /// Makes this runtime the one that serves, unless one does already that is still alive.
+    fn settle(self: &Arc<Self>) {
+        let mut runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+        if runtime.as_ref().is_some_and(|(_, timer)| !timer.is_finished()) {
             return;
         }
         let (timer, clock, engine) = (Arc::clone(&self.timer), self.clock, Arc::downgrade(self));
-        *runs = Some(tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             while timer.due(clock).await {
                 let Some(engine) = engine.upgrade() else { return };
                 let _ = engine.drive(|flat, now| flat.timeout(now));
             }
-        }));
+        });
+        *runtime = Some((Handle::current(), task));
+    }
+
+    /// Where calls run: here, or on the runtime that serves when this is a thread without one.
+    fn runtime(&self) -> Option<Handle> {
+        let settled = || {
+            let runtime = self.runtime.lock().unwrap_or_else(PoisonError::into_inner);
+            runtime.as_ref().map(|(handle, _)| handle.clone())
+        };
+        Handle::try_current().ok().or_else(settled)
     }
 }
 
@@ -273,10 +316,6 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.timer.stop();
     }
-}
-
-fn over() -> Error {
-    Error::Cancelled("the call is over".into())
 }
 
 fn finish(state: &mut State, stream: u64) {
@@ -288,47 +327,4 @@ fn finish(state: &mut State, stream: u64) {
 /// Text of the core is UTF-8 by its contract.
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_default()
-}
-
-async fn run(mut guard: Answering, handler: Option<Handler>, input: String, cancelled: Arc<Signal>) {
-    let (engine, call) = (Arc::clone(&guard.engine), guard.call);
-    let work = async {
-        let outcome = match handler {
-            Some(handler) => handler(input, Context::new(Arc::clone(&engine), call, Arc::clone(&cancelled))).await,
-            None => Outcome::text::<()>(Err(McpError::internal("it was removed"))),
-        };
-        let _ = engine.drive_call(call, |flat, now| flat.respond(call, &outcome, now)).await;
-    };
-    tokio::select! {
-        biased;
-        () = cancelled.wait() => {}
-        () = work => {}
-    }
-    guard.answered = true;
-    guard.forget();
-}
-
-/// Answers for a handler that panicked, so that every call has its answer.
-struct Answering {
-    engine: Arc<Engine>,
-    call: u64,
-    answered: bool,
-}
-
-impl Answering {
-    fn forget(&self) {
-        if let Ok(mut state) = self.engine.lock() {
-            state.calls.remove(&self.call);
-        }
-    }
-}
-
-impl Drop for Answering {
-    fn drop(&mut self) {
-        if !self.answered {
-            let outcome = Outcome::text::<()>(Err(McpError::internal("the handler failed")));
-            let _ = self.engine.drive(|flat, now| flat.respond(self.call, &outcome, now));
-            self.forget();
-        }
-    }
 }

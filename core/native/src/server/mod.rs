@@ -5,6 +5,7 @@ mod engine;
 mod handler;
 mod http;
 mod pipe;
+mod running;
 mod stdio;
 
 use std::{collections::BTreeMap, future::Future, sync::Arc};
@@ -129,9 +130,7 @@ impl Server {
     /// # Errors
     /// `Usage` when a declaration is not valid.
     pub fn update(&self, change: impl FnOnce(&mut Catalog)) -> Result<(), Error> {
-        let mut catalog = Catalog::clone(&self.engine.catalog());
-        change(&mut catalog);
-        self.engine.set_catalog(catalog)
+        self.engine.update(change)
     }
 
     /// Tells clients that subscribed to it that a resource has changed.
@@ -258,7 +257,7 @@ impl Builder {
         let config = raw(&self.config);
         let flat = FlatServer::new(config.get(), &clock::seed()?)?;
         let engine = Arc::new(Engine::new(flat, usize::try_from(limit).unwrap_or(usize::MAX - 1)));
-        engine.set_catalog(self.catalog)?;
+        engine.update(|catalog| *catalog = self.catalog)?;
         Ok(Server { engine })
     }
 }

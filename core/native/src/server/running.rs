@@ -1,0 +1,102 @@
+//! Running calls.
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::{Arc, atomic::AtomicU64},
+    task::{Context as Waking, Poll, Waker},
+};
+
+use tokio::runtime::Handle;
+
+use super::{Context, engine::Engine, handler::Handler};
+use crate::{
+    error::{McpError, Outcome},
+    signal::Signal,
+};
+
+/// What a running call and its [`Context`]s share.
+pub(crate) struct Shared {
+    pub(super) engine: Arc<Engine>,
+    pub(super) call: u64,
+    pub(super) cancelled: Signal,
+    pub(super) asked: AtomicU64,
+}
+
+impl Shared {
+    pub(super) fn new(engine: Arc<Engine>, call: u64) -> Self {
+        Self { engine, call, cancelled: Signal::default(), asked: AtomicU64::new(0) }
+    }
+}
+
+/// A call to be started.
+pub(super) struct Start {
+    pub(super) shared: Arc<Shared>,
+    pub(super) handler: Option<Handler>,
+    pub(super) input: String,
+}
+
+thread_local! {
+    static LAUNCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Starts calls: each takes its first step at once, on the task that brought it. What ends there needs no task of its own,
+/// and answers to requests that came together leave together. What does not end there becomes a task.
+pub(super) fn launch(starts: Vec<Start>, runtime: &Handle) {
+    // A first step may itself start calls; stepping into those from here could go arbitrarily deep.
+    let nested = LAUNCHING.replace(true);
+    let _reset = Reset(nested);
+    let _runtime = runtime.enter();
+    for start in starts {
+        let mut call: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(run(start));
+        let step = || nested || call.as_mut().poll(&mut Waking::from_waker(Waker::noop())) == Poll::Pending;
+        // After a panic it has answered already, and must not be polled again.
+        if catch_unwind(AssertUnwindSafe(step)).unwrap_or(false) {
+            // Polled again there, so nothing is lost by the first step's waker.
+            runtime.spawn(call);
+        }
+    }
+}
+
+struct Reset(bool);
+
+impl Drop for Reset {
+    fn drop(&mut self) {
+        LAUNCHING.set(self.0);
+    }
+}
+
+async fn run(start: Start) {
+    let Start { shared, handler, input } = start;
+    let mut guard = Answering { shared: Arc::clone(&shared), answered: false };
+    let work = async {
+        let outcome = match handler {
+            Some(handler) => handler(input, Context::new(Arc::clone(&shared))).await,
+            None => Outcome::text::<()>(Err(McpError::internal("it was removed"))),
+        };
+        let _ = shared.engine.drive_call(shared.call, |flat, now| flat.respond(shared.call, &outcome, now)).await;
+    };
+    tokio::select! {
+        biased;
+        () = work => {}
+        () = shared.cancelled.wait() => {}
+    }
+    guard.answered = true;
+}
+
+/// Answers for a handler that panicked, so that every call has its answer.
+struct Answering {
+    shared: Arc<Shared>,
+    answered: bool,
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        let Shared { engine, call, .. } = &*self.shared;
+        if !self.answered {
+            let outcome = Outcome::text::<()>(Err(McpError::internal("the handler failed")));
+            let _ = engine.drive(|flat, now| flat.respond(*call, &outcome, now));
+        }
+        engine.forget(*call);
+    }
+}
