@@ -54,6 +54,7 @@ async function bundles() {
 
 function types() {
   run(process.execPath, [require.resolve("typescript/bin/tsc"), "-p", "tsconfig.build.json"]);
+  copyFileSync(join(here, "addon.d.ts"), join(here, "dist/types/bindings-node/addon.d.ts"));
   // The same types once more as CommonJS: TypeScript holds the two kinds of module apart.
   cpSync(join(here, "dist/types"), join(here, "dist/types-cjs"), { recursive: true });
   writeFileSync(join(here, "dist/types-cjs/package.json"), '{ "type": "commonjs" }\n');

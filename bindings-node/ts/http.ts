@@ -30,14 +30,14 @@ const GRACE = 2000;
 
 export async function serveHttp(serving: Serving, options: HttpOptions): Promise<HttpHandle> {
   const sockets = new Map<Socket, number>();
-  const listener = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
+  const listener = createServer({ noDelay: true }, (socket) => {
     sockets.set(socket, connect(serving, socket, () => sockets.delete(socket)));
   });
   const address = await listen(listener, options.port ?? 0, options.host ?? "127.0.0.1");
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   const close = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
-    for (const stream of sockets.values()) serving.end(stream);
+    for (const stream of sockets.values()) void serving.idle(stream).then(() => serving.end(stream));
     const late = setTimeout(() => {
       for (const socket of sockets.keys()) socket.destroy();
     }, GRACE);
@@ -70,10 +70,16 @@ function connect(serving: Serving, socket: Socket, forget: () => void): number {
       // A client that does not read its answers gets no more requests served.
       if (!socket.write(bytes)) socket.pause();
     },
-    close: () => socket.end(() => socket.destroySoon()),
+    close: () => socket.destroySoon(),
+    get queued() {
+      return socket.writableLength;
+    },
   });
   socket.on("data", (bytes) => serving.receive(stream, bytes));
-  socket.on("drain", () => socket.resume());
+  socket.on("drain", () => {
+    socket.resume();
+    serving.drained();
+  });
   socket.on("end", () => serving.end(stream));
   socket.on("error", () => socket.destroy());
   socket.on("close", () => {

@@ -13,7 +13,9 @@ interface Ask {
 /** One running call. */
 export class Context {
   readonly #serving: Serving;
-  /** The core's number for this call. */
+  /** @internal The connection it came on. */
+  readonly stream: number;
+  /** @internal The core's number for it. */
   readonly call: number;
   /** What is called, such as "tools/call forecast". */
   readonly key: string;
@@ -26,8 +28,9 @@ export class Context {
   #info: CallInfo | undefined;
 
   /** @internal */
-  constructor(serving: Serving, call: number, key: string) {
+  constructor(serving: Serving, stream: number, call: number, key: string) {
     this.#serving = serving;
+    this.stream = stream;
     this.call = call;
     this.key = key;
   }
@@ -44,16 +47,20 @@ export class Context {
     return (this.#info ??= JSON.parse(this.#serving.callInfo(this.call)) as CallInfo);
   }
 
-  /** Tells how far the call is; dropped when the client did not ask for it. */
+  /** Tells how far the call is; dropped when the client did not ask for it, or does not read. */
   progress(progress: number, more?: { total?: number; message?: string }): void {
     const told = stringify(more === undefined ? { progress } : { progress, ...more });
-    if (!this.over) this.#serving.act((flat, now) => flat.progress(this.call, told, now));
+    if (this.#open) this.#serving.act((flat, now) => flat.progress(this.call, told, now));
   }
 
-  /** Sends a log message; `data` is anything that has JSON. */
+  /** Sends a log message; `data` is anything that has JSON. Dropped when the client does not read. */
   log(level: LogLevel, data: unknown, logger?: string): void {
     const entry = stringify({ level, logger, data });
-    if (!this.over) this.#serving.act((flat, now) => flat.log(this.call, entry, now));
+    if (this.#open) this.#serving.act((flat, now) => flat.log(this.call, entry, now));
+  }
+
+  get #open(): boolean {
+    return !this.over && !this.#serving.full(this.stream);
   }
 
   /** Asks the user to fill in a form. With a library's schema an accepted `content` is checked and typed. */

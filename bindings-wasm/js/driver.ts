@@ -58,23 +58,38 @@ export class Deadline {
 
 /** One byte stream of a host. */
 export interface Sink {
+  /** Called in the middle of a turn too: it must not come back into the server before it has returned. */
   write(bytes: Uint8Array): void;
   /** Closes once all is written. */
   close(): void;
+  /** Bytes that the other side has not taken yet. A host that says so gets no more than it can deliver. */
+  readonly queued?: number;
 }
+
+/** So many bytes leave at once, before the turn ends. */
+const PIECE = 64 * 1024;
+/** With so many bytes queued a stream is full: new calls on it wait. */
+const FULL = 1024 * 1024;
 
 /** Collects what a turn writes to a stream, and hands it over as one piece. */
 export class Outlet {
   readonly sink: Sink;
   #chunks: Uint8Array[] = [];
+  #bytes = 0;
   #closing = false;
 
   constructor(sink: Sink) {
     this.sink = sink;
   }
 
+  get full(): boolean {
+    return (this.sink.queued ?? 0) >= FULL;
+  }
+
   push(bytes: Uint8Array): void {
     this.#chunks.push(bytes);
+    this.#bytes += bytes.length;
+    if (this.#bytes >= PIECE) this.#write();
   }
 
   close(): void {
@@ -82,15 +97,19 @@ export class Outlet {
   }
 
   flush(): void {
-    const chunks = this.#chunks;
-    if (chunks.length > 0) {
-      this.#chunks = [];
-      this.sink.write(chunks.length === 1 ? chunks[0]! : joined(chunks));
-    }
+    this.#write();
     if (this.#closing) {
       this.#closing = false;
       this.sink.close();
     }
+  }
+
+  #write(): void {
+    const chunks = this.#chunks;
+    if (chunks.length === 0) return;
+    this.#chunks = [];
+    this.#bytes = 0;
+    this.sink.write(chunks.length === 1 ? chunks[0]! : joined(chunks));
   }
 }
 

@@ -41,6 +41,11 @@ export class Serving {
   readonly #outlets = new Map<number, Outlet>();
   readonly #answers = new Map<number, HttpSink>();
   readonly #calls = new Map<number, Context>();
+  /** Calls whose handlers are still to be started, in order. */
+  #waiting: [Context, string][] = [];
+  #starting = false;
+  /** Who waits for calls to end. */
+  #drains: (() => void)[] = [];
   readonly #deadline: Deadline;
   readonly #flusher = new Flusher();
   #streams = 0;
@@ -114,20 +119,57 @@ export class Serving {
     this.#deadline.stop();
   }
 
+  /** Whether the client of that stream reads too slowly to be sent more. */
+  full(stream: number): boolean {
+    return this.#outlets.get(stream)?.full ?? false;
+  }
+
+  /** The client of a full stream has read on. */
+  drained(): void {
+    this.#start();
+    this.#flusher.schedule();
+  }
+
+  /** Resolves when no call of that stream runs. */
+  async idle(stream: number): Promise<void> {
+    while ([...this.#calls.values()].some((context) => context.stream === stream)) {
+      await new Promise<void>((resolve) => this.#drains.push(resolve));
+    }
+  }
+
   /** Performs all records first: user code that runs after it may come back into the core. */
   #do(records: Records): void {
-    let started: [Context, string][] | undefined;
     for (let at = 0; at < records.length; at += FIELDS) {
       if (records[at] === "call") {
-        const context = new Context(this, records[at + 2] as number, records[at + 3] as string);
+        const context = new Context(this, records[at + 1] as number, records[at + 2] as number, records[at + 3] as string);
         this.#calls.set(context.call, context);
-        (started ??= []).push([context, records[at + 4] as string]);
+        this.#waiting.push([context, records[at + 4] as string]);
       } else {
         this.#perform(records, at);
       }
     }
-    if (started !== undefined) for (const [context, text] of started) this.#run(context, text);
+    if (this.#waiting.length > 0) this.#start();
     this.#flusher.schedule();
+  }
+
+  /** Starts handlers, except those whose client does not read its answers. Answers may bring more calls. */
+  #start(): void {
+    if (this.#starting) return;
+    this.#starting = true;
+    const parked: [Context, string][] = [];
+    try {
+      while (this.#waiting.length > 0) {
+        const turn = this.#waiting;
+        this.#waiting = [];
+        for (const call of turn) {
+          if (this.full(call[0].stream)) parked.push(call);
+          else this.#run(...call);
+        }
+      }
+    } finally {
+      this.#waiting = parked;
+      this.#starting = false;
+    }
   }
 
   #perform(records: Records, at: number): void {
@@ -156,8 +198,7 @@ export class Serving {
         return this.#calls.get(id)?.answered(name, text);
       case "cancelled":
         this.#calls.get(id)?.cancel(text);
-        this.#calls.delete(id);
-        return;
+        return this.#forget(id);
       case "notice":
         return this.#tell(() => this.#options.onNotice?.(name, JSON.parse(text || "{}")));
       case "violation":
@@ -211,7 +252,7 @@ export class Serving {
 
   #respond(context: Context, outcome: string): void {
     context.finish();
-    this.#calls.delete(context.call);
+    this.#forget(context.call);
     let records;
     try {
       records = this.#flat.respond(context.call, outcome, now());
@@ -221,6 +262,11 @@ export class Serving {
       records = this.#flat.respond(context.call, failure(words(error)), now());
     }
     this.#do(records);
+  }
+
+  #forget(call: number): void {
+    this.#calls.delete(call);
+    if (this.#drains.length > 0) for (const wake of this.#drains.splice(0)) wake();
   }
 
   #tell(observer: () => void): void {
