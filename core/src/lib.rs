@@ -17,10 +17,12 @@
 
 extern crate alloc;
 
+pub mod client;
 pub mod error;
 pub mod flat;
 pub mod json;
 pub mod limits;
+pub mod link;
 pub mod message;
 pub mod revision;
 pub mod time;
