@@ -1,0 +1,153 @@
+//! The URLs that a client connects to.
+
+use alloc::{
+    format,
+    string::{String, ToString},
+};
+use core::net::Ipv6Addr;
+
+/// An `http` or `https` URL, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Url {
+    /// Whether it is `https`.
+    pub tls: bool,
+    /// Name or address to connect to, lowercase; IPv6 without brackets.
+    pub host: String,
+    /// Port to connect to.
+    pub port: u16,
+    /// The `Host` header: brackets around IPv6, the port unless it is the scheme's own.
+    pub authority: String,
+    /// Path and query as given; starts with `/`.
+    pub target: String,
+}
+
+/// Why a text is no URL to connect to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UrlFault {
+    /// Neither `http://` nor `https://`.
+    Scheme,
+    /// A name or password before the host; credentials belong in a header.
+    UserInfo,
+    /// No host, or characters that no host has.
+    Host,
+    /// A port that is no number from 1 to 65535.
+    Port,
+    /// Spaces, control characters or non-ASCII text in path or query.
+    Target,
+}
+
+impl UrlFault {
+    /// A stable word for this fault.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Scheme => "url_scheme",
+            Self::UserInfo => "url_user_info",
+            Self::Host => "url_host",
+            Self::Port => "url_port",
+            Self::Target => "url_target",
+        }
+    }
+}
+
+impl Url {
+    /// Takes a URL apart. Percent signs are left as they are, a fragment is dropped.
+    ///
+    /// # Errors
+    /// The first part that cannot be used.
+    pub fn parse(text: &str) -> Result<Self, UrlFault> {
+        let (scheme, rest) = text.split_once("://").ok_or(UrlFault::Scheme)?;
+        let tls = scheme.eq_ignore_ascii_case("https");
+        if !tls && !scheme.eq_ignore_ascii_case("http") {
+            return Err(UrlFault::Scheme);
+        }
+        let rest = rest.split('#').next().unwrap_or_default();
+        let (place, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        if place.contains('@') {
+            return Err(UrlFault::UserInfo);
+        }
+        if !target.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(UrlFault::Target);
+        }
+        let (host, port) = split_place(place)?;
+        let default_port = if tls { 443 } else { 80 };
+        let port = match port {
+            "" => default_port,
+            _ if !port.bytes().all(|byte| byte.is_ascii_digit()) => return Err(UrlFault::Port),
+            _ => port.parse().ok().filter(|&port| port != 0).ok_or(UrlFault::Port)?,
+        };
+        let shown = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        let authority = if port == default_port { shown } else { format!("{shown}:{port}") };
+        let target = if target.starts_with('/') { target.to_string() } else { format!("/{target}") };
+        Ok(Self { tls, host, port, authority, target })
+    }
+}
+
+fn split_place(place: &str) -> Result<(String, &str), UrlFault> {
+    if let Some(inner) = place.strip_prefix('[') {
+        let (host, rest) = inner.split_once(']').ok_or(UrlFault::Host)?;
+        let address: Ipv6Addr = host.parse().map_err(|_| UrlFault::Host)?;
+        let port = if rest.is_empty() { "" } else { rest.strip_prefix(':').ok_or(UrlFault::Port)? };
+        return Ok((address.to_string(), port));
+    }
+    let (host, port) = place.split_once(':').unwrap_or((place, ""));
+    let is_host_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+    if host.is_empty() || !host.bytes().all(is_host_byte) {
+        return Err(UrlFault::Host);
+    }
+    Ok((host.to_ascii_lowercase(), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn good_urls() {
+        let cases = [
+            ("http://localhost:8000/mcp", false, "localhost", 8000, "localhost:8000", "/mcp"),
+            ("HTTPS://API.Example", true, "api.example", 443, "api.example", "/"),
+            ("https://a.example:443?x=1#frag", true, "a.example", 443, "a.example", "/?x=1"),
+            ("http://a:/p%20q?a=%2F&b=http://c@d#e/f", false, "a", 80, "a", "/p%20q?a=%2F&b=http://c@d"),
+            ("http://[0:0::1]:81/", false, "::1", 81, "[::1]:81", "/"),
+            ("https://[::1]", true, "::1", 443, "[::1]", "/"),
+            ("http://127.0.0.1#f", false, "127.0.0.1", 80, "127.0.0.1", "/"),
+        ];
+        for (text, tls, host, port, authority, target) in cases {
+            let want = Url { tls, host: host.into(), port, authority: authority.into(), target: target.into() };
+            assert_eq!(Url::parse(text), Ok(want), "{text}");
+        }
+    }
+
+    #[test]
+    fn bad_urls() {
+        let cases = [
+            ("", "url_scheme"),
+            ("localhost:80", "url_scheme"),
+            ("ftp://a/", "url_scheme"),
+            (" http://a/", "url_scheme"),
+            ("http://u:p@a/", "url_user_info"),
+            ("http://a@b", "url_user_info"),
+            ("http:///x", "url_host"),
+            ("http://:80/", "url_host"),
+            ("http://a b/", "url_host"),
+            ("http://a\\b/", "url_host"),
+            ("http://bücher.example/", "url_host"),
+            ("http://[::1/", "url_host"),
+            ("http://[fe80::1%25eth0]/", "url_host"),
+            ("http://[::1]x/", "url_port"),
+            ("http://::1/", "url_host"),
+            ("http://a:0/", "url_port"),
+            ("http://a:65536/", "url_port"),
+            ("http://a:+1/", "url_port"),
+            ("http://a:1:2/", "url_port"),
+            ("http://a/b c", "url_target"),
+            ("http://a/b\r\nx: y", "url_target"),
+            ("http://a/ü", "url_target"),
+        ];
+        for (text, code) in cases {
+            assert_eq!(Url::parse(text).map_err(UrlFault::code), Err(code), "{text}");
+        }
+    }
+}
