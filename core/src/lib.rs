@@ -25,4 +25,5 @@ pub mod limits;
 pub mod link;
 pub mod message;
 pub mod revision;
+pub mod server;
 pub mod time;

@@ -205,10 +205,8 @@ impl Envelope {
             let key = scanner.key()?;
             let slot = found.slot(scanner.slice(key));
             let value = scanner.value()?;
-            if let Some(slot) = slot {
-                if slot.replace(value).is_some() {
-                    return Err(Fault::Duplicate);
-                }
+            if slot.is_some_and(|slot| slot.replace(value).is_some()) {
+                return Err(Fault::Duplicate);
             }
             match scanner.peek() {
                 Some(b',') => scanner.take(b',')?,

@@ -1,6 +1,6 @@
 //! Time is an argument: milliseconds of the host's monotonic clock. All deadlines of a machine live in one [`Deadlines`].
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 
 /// Milliseconds of any monotonic clock of the host; only differences have a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -14,15 +14,16 @@ impl Millis {
     }
 }
 
-/// What is due when.
+/// What is due when: at most one deadline for each key.
 #[derive(Debug, Clone)]
 pub struct Deadlines<K> {
     due: BTreeSet<(Millis, K)>,
+    at: BTreeMap<K, Millis>,
 }
 
 impl<K: Ord + Clone> Default for Deadlines<K> {
     fn default() -> Self {
-        Self { due: BTreeSet::new() }
+        Self { due: BTreeSet::new(), at: BTreeMap::new() }
     }
 }
 
@@ -30,14 +31,14 @@ impl<K: Ord + Clone> Deadlines<K> {
     /// Sets the one deadline of `key`.
     pub fn set(&mut self, key: K, at: Millis) {
         self.clear(&key);
-        self.due.insert((at, key));
+        self.due.insert((at, key.clone()));
+        self.at.insert(key, at);
     }
 
     /// Drops the deadline of `key`, if it has one.
     pub fn clear(&mut self, key: &K) {
-        // The tables are small (pending requests, suspended calls), and most deadlines end by being cleared near the front.
-        if let Some(found) = self.due.iter().find(|(_, other)| other == key).cloned() {
-            self.due.remove(&found);
+        if let Some((key, at)) = self.at.remove_entry(key) {
+            self.due.remove(&(at, key));
         }
     }
 
@@ -47,11 +48,18 @@ impl<K: Ord + Clone> Deadlines<K> {
         self.due.first().map(|(at, _)| *at)
     }
 
+    /// All keys, the earliest deadline first.
+    pub fn keys(&self) -> impl Iterator<Item = &K> {
+        self.due.iter().map(|(_, key)| key)
+    }
+
     /// Takes one key whose deadline has come.
     pub fn take_due(&mut self, now: Millis) -> Option<K> {
         if self.next()? > now {
             return None;
         }
-        self.due.pop_first().map(|(_, key)| key)
+        let (_, key) = self.due.pop_first()?;
+        self.at.remove(&key);
+        Some(key)
     }
 }

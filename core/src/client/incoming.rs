@@ -135,7 +135,7 @@ impl Client {
         }
         match (id, answer) {
             (None, Err(error)) => {
-                if !self.opening_error(&error, now) {
+                if self.config.own_streams || !self.opening_error(&error, now) {
                     let message = format!("an error about no request: {} ({})", error.message, error.code);
                     self.violation("peer_error", message);
                 }

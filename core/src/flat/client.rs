@@ -9,10 +9,13 @@ use serde::Deserialize;
 
 use super::{FlatError, Record, Records};
 use crate::client::{Answer, Client, Config, Event, Options};
-use crate::error::{Error, RpcError};
-use crate::json::{self, Raw};
+use crate::error::RpcError;
+use crate::json::{self, Object, Raw};
 use crate::limits::Limits;
+use crate::link::client_http::{Fetch, HttpClient, HttpOutput};
 use crate::link::client_pipe::{PipeClient, PipeOutput};
+use crate::link::headers::Headers;
+use crate::link::http1::Url;
 use crate::revision::Revision;
 use crate::revision::open::{Mode, Plan};
 use crate::time::Millis;
@@ -30,6 +33,11 @@ pub struct FlatClient {
 #[derive(Debug)]
 enum Link {
     Pipe(PipeClient),
+    Http {
+        client: HttpClient,
+        /// The endpoint, as a JSON string.
+        url: String,
+    },
 }
 
 #[derive(Deserialize)]
@@ -69,12 +77,6 @@ fn usage(message: impl Into<String>) -> FlatError {
     FlatError { code: "usage", message: message.into() }
 }
 
-impl From<Error> for FlatError {
-    fn from(error: Error) -> Self {
-        Self { code: error.code(), message: error.to_string() }
-    }
-}
-
 impl FlatClient {
     /// A client from its configuration. The seed is not needed yet: nothing that a client sends has to be unguessable.
     ///
@@ -87,6 +89,7 @@ impl FlatClient {
         let machine = config.machine(limits)?;
         let link = match &*config.link {
             "pipe" => Link::Pipe(PipeClient::new(machine)),
+            "http" => config.http(machine)?,
             other => return Err(bad_config(format!("`link` is pipe or http, not {other}"))),
         };
         Ok(Self { link, nesting: limits.nesting })
@@ -97,7 +100,7 @@ impl FlatClient {
     /// # Errors
     /// `already_started`, `closed`.
     pub fn start(&mut self, now: u64) -> Records {
-        self.machine().start(Millis(now))?;
+        self.machine(now).start(Millis(now))?;
         Ok(self.drain())
     }
 
@@ -129,7 +132,7 @@ impl FlatClient {
         }
         let params = self.object("params", params)?;
         let options = self.options(options)?;
-        self.machine().request(handle, method, params, options, Millis(now))?;
+        self.machine(now).request(handle, method, params, options, Millis(now))?;
         Ok(self.drain())
     }
 
@@ -138,7 +141,7 @@ impl FlatClient {
     /// # Errors
     /// `closed`.
     pub fn cancel(&mut self, handle: u64, reason: &str, now: u64) -> Records {
-        self.machine().cancel(handle, reason, Millis(now))?;
+        self.machine(now).cancel(handle, reason, Millis(now))?;
         Ok(self.drain())
     }
 
@@ -153,7 +156,7 @@ impl FlatClient {
             [None, Some(error)] => Answer::Error(RpcError::read(error).ok_or_else(|| usage("no such error object"))?),
             _ => return Err(usage("an outcome has a `result` object or an `error`")),
         };
-        self.machine().answer(token, answer, Millis(now))?;
+        self.machine(now).answer(token, answer, Millis(now))?;
         Ok(self.drain())
     }
 
@@ -161,9 +164,9 @@ impl FlatClient {
     ///
     /// # Errors
     /// `usage`, `unsupported`, `queue_full`, `closed`.
-    pub fn notify(&mut self, method: &str, params: &str, _now: u64) -> Records {
+    pub fn notify(&mut self, method: &str, params: &str, now: u64) -> Records {
         let params = self.object("params", params)?;
-        self.machine().notify(method, params)?;
+        self.machine(now).notify(method, params)?;
         Ok(self.drain())
     }
 
@@ -172,7 +175,10 @@ impl FlatClient {
     /// # Errors
     /// None.
     pub fn timeout(&mut self, now: u64) -> Records {
-        self.machine().handle_timeout(Millis(now));
+        match &mut self.link {
+            Link::Pipe(pipe) => pipe.client().handle_timeout(Millis(now)),
+            Link::Http { client, .. } => client.handle_timeout(Millis(now)),
+        }
         Ok(self.drain())
     }
 
@@ -180,20 +186,67 @@ impl FlatClient {
     ///
     /// # Errors
     /// `closed`.
-    pub fn close(&mut self, _now: u64) -> Records {
-        self.machine().close()?;
+    pub fn close(&mut self, now: u64) -> Records {
+        self.machine(now).close()?;
         Ok(self.drain())
     }
 
-    fn machine(&mut self) -> &mut Client {
+    /// The head of the answer to `fetch` number `stream`; `headers` are `name: value` lines.
+    ///
+    /// # Errors
+    /// `unknown_stream`; `usage`, when there is no HTTP.
+    pub fn response(&mut self, stream: u64, status: u16, headers: &str, now: u64) -> Records {
+        self.http(stream)?.response(stream, status, &Headers::parse_lines(headers), Millis(now));
+        Ok(self.drain())
+    }
+
+    /// A part of that answer's body.
+    ///
+    /// # Errors
+    /// `unknown_stream`; `usage`, when there is no HTTP.
+    pub fn body(&mut self, stream: u64, bytes: &[u8], now: u64) -> Records {
+        self.http(stream)?.body(stream, bytes, Millis(now));
+        Ok(self.drain())
+    }
+
+    /// That answer is complete.
+    ///
+    /// # Errors
+    /// `unknown_stream`; `usage`, when there is no HTTP.
+    pub fn end(&mut self, stream: u64, now: u64) -> Records {
+        self.http(stream)?.end(stream, Millis(now));
+        Ok(self.drain())
+    }
+
+    /// The network failed, or the body was cut short; in words, how.
+    ///
+    /// # Errors
+    /// `unknown_stream`; `usage`, when there is no HTTP.
+    pub fn failed(&mut self, stream: u64, reason: &str, now: u64) -> Records {
+        self.http(stream)?.failed(stream, reason, Millis(now));
+        Ok(self.drain())
+    }
+
+    fn machine(&mut self, now: u64) -> &mut Client {
         match &mut self.link {
             Link::Pipe(pipe) => pipe.client(),
+            Link::Http { client, .. } => client.client(Millis(now)),
         }
     }
 
     fn pipe(&mut self) -> Result<&mut PipeClient, FlatError> {
         match &mut self.link {
             Link::Pipe(pipe) => Ok(pipe),
+            Link::Http { .. } => Err(usage("this client has no pipe")),
+        }
+    }
+
+    /// The HTTP link; a stream that is over is left alone, one that never was is an error.
+    fn http(&mut self, stream: u64) -> Result<&mut HttpClient, FlatError> {
+        match &mut self.link {
+            Link::Pipe(_) => Err(usage("this client has no HTTP")),
+            Link::Http { client, .. } if client.knows_stream(stream) => Ok(client),
+            Link::Http { .. } => Err(FlatError::new("unknown_stream", format!("no fetch had the number {stream}"))),
         }
     }
 
@@ -233,21 +286,45 @@ impl FlatClient {
             Link::Pipe(pipe) => {
                 while let Some(output) = pipe.poll_output() {
                     records.push(match output {
-                        PipeOutput::Write(line) => record("write", 0, 0, String::new(), line),
-                        PipeOutput::Close => record("close", 0, 0, String::new(), String::new()),
+                        PipeOutput::Write(line) => record("write", 0, "", line),
+                        PipeOutput::Close => Record::new("close", 0),
                         PipeOutput::Event(event) => event_record(event),
                     });
                 }
-                pipe.machine().next_deadline()
+                pipe.client().next_deadline()
+            }
+            Link::Http { client, url } => {
+                while let Some(output) = client.poll_output() {
+                    records.push(match output {
+                        HttpOutput::Fetch(fetch) => fetch_record(fetch, url),
+                        HttpOutput::Abort(stream) => Record::new("abort", stream),
+                        HttpOutput::Event(event) => event_record(event),
+                    });
+                }
+                client.next_deadline()
             }
         };
-        let until = deadline.map_or(0, |at| at.0.max(1));
-        records.push(Record { until, ..record("wait", 0, 0, String::new(), String::new()) });
+        records.push(Record::wait(deadline));
         records
     }
 }
 
 impl FlatConfig {
+    fn http(&self, machine: Config) -> Result<Link, FlatError> {
+        let url = self.url.as_deref().unwrap_or_default();
+        Url::parse(url).map_err(|fault| bad_config(format!("`url` cannot be used: {}", fault.code())))?;
+        let mut headers = Headers::new();
+        for (name, value) in &self.headers {
+            let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+            let plain = |byte: u8| byte == b'\t' || (byte >= b' ' && byte != 0x7F);
+            if name.is_empty() || !name.bytes().all(token) || !value.bytes().all(plain) {
+                return Err(bad_config(format!("the header `{name}` cannot be sent")));
+            }
+            headers.push(name, value);
+        }
+        Ok(Link::Http { client: HttpClient::new(machine, &headers), url: json::quote(url) })
+    }
+
     fn machine(&self, limits: Limits) -> Result<Config, FlatError> {
         let named = ["name", "version"].iter().all(|name| json::get_string(&self.info, name).is_some());
         if !named {
@@ -282,39 +359,34 @@ impl FlatConfig {
     }
 }
 
-fn record(kind: &'static str, stream: u64, id: u64, name: impl Into<String>, text: impl Into<String>) -> Record {
-    Record { kind, stream, id, name: name.into(), text: text.into().into_bytes(), until: 0 }
+fn record(kind: &'static str, id: u64, name: impl Into<String>, text: impl Into<String>) -> Record {
+    Record { id, name: name.into(), text: text.into().into_bytes(), ..Record::new(kind, 0) }
+}
+
+fn fetch_record(fetch: Fetch, url: &str) -> Record {
+    let headers: Vec<_> = fetch
+        .headers
+        .iter()
+        .map(|(name, value)| json::array([json::quote(name).as_str(), json::quote(value).as_str()]))
+        .collect();
+    let body = fetch.body.map_or_else(|| "null".to_string(), |body| json::quote(&body));
+    let text = Object::with_capacity(body.len() + 400)
+        .raw("url", url)
+        .raw("headers", &json::array(headers.iter().map(String::as_str)))
+        .raw("body", &body);
+    Record { stream: fetch.stream, ..record("fetch", 0, fetch.method, text.finish()) }
 }
 
 fn event_record(event: Event) -> Record {
     match event {
-        Event::Ready { revision, about } => record("ready", 0, 0, revision.label(), about),
-        Event::Result { handle, result } => record("result", 0, handle, "", result),
-        Event::Failed { handle, error } => record("error", 0, handle, error.code(), error.to_json()),
-        Event::Progress { handle, progress } => record("progress", 0, handle, "", progress),
-        Event::Input { token, method, params } => record("input", 0, token, method, params),
-        Event::InputCancelled { token } => record("input_cancelled", 0, token, "", ""),
-        Event::Notice { method, params } => record("notice", 0, 0, method, params),
-        Event::Violation { code, message } => record("violation", 0, 0, code, message),
-        Event::Closed { code, message } => record("closed", 0, 0, code, message),
-    }
-}
-
-impl FlatClient {
-    /// Head of an HTTP answer.
-    pub fn response(&mut self, _stream: u64, _status: u16, _headers: &str, _now: u64) -> Records {
-        Err(usage("this client has no HTTP link"))
-    }
-    /// Part of an HTTP answer.
-    pub fn body(&mut self, _stream: u64, _bytes: &[u8], _now: u64) -> Records {
-        Err(usage("this client has no HTTP link"))
-    }
-    /// An HTTP answer is complete.
-    pub fn end(&mut self, _stream: u64, _now: u64) -> Records {
-        Err(usage("this client has no HTTP link"))
-    }
-    /// An exchange failed.
-    pub fn failed(&mut self, _stream: u64, _reason: &str, _now: u64) -> Records {
-        Err(usage("this client has no HTTP link"))
+        Event::Ready { revision, about } => record("ready", 0, revision.label(), about),
+        Event::Result { handle, result } => record("result", handle, "", result),
+        Event::Failed { handle, error } => record("error", handle, error.code(), error.to_json()),
+        Event::Progress { handle, progress } => record("progress", handle, "", progress),
+        Event::Input { token, method, params } => record("input", token, method, params),
+        Event::InputCancelled { token } => record("input_cancelled", token, "", ""),
+        Event::Notice { method, params } => record("notice", 0, method, params),
+        Event::Violation { code, message } => record("violation", 0, code, message),
+        Event::Closed { code, message } => record("closed", 0, code, message),
     }
 }

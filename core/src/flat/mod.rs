@@ -3,7 +3,11 @@ mod client;
 mod http1;
 mod server;
 
-use alloc::{string::String, vec::Vec};
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
+
+use crate::error::Error;
+use crate::time::Millis;
 
 pub use client::FlatClient;
 pub use http1::FlatHttp1;
@@ -27,6 +31,14 @@ pub struct Record {
 }
 
 impl Record {
+    pub(super) const fn new(kind: &'static str, stream: u64) -> Self {
+        Self { kind, stream, id: 0, name: String::new(), text: Vec::new(), until: 0 }
+    }
+
+    pub(super) fn wait(deadline: Option<Millis>) -> Self {
+        Self { until: deadline.map_or(0, |at| at.0), ..Self::new("wait", 0) }
+    }
+
     /// Whether `text` is to be handed to the host as bytes rather than as a string.
     #[must_use]
     pub fn is_bytes(&self) -> bool {
@@ -41,6 +53,18 @@ pub struct FlatError {
     pub code: &'static str,
     /// A sentence for people.
     pub message: String,
+}
+
+impl FlatError {
+    pub(super) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+impl From<Error> for FlatError {
+    fn from(error: Error) -> Self {
+        Self { code: error.code(), message: error.to_string() }
+    }
 }
 
 /// What every method returns.

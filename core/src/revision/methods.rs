@@ -45,6 +45,8 @@ pub struct Method {
     pub cacheable: bool,
     /// The result's array, for lists that come in pages (PAGE-001).
     pub list: Option<&'static str>,
+    /// The answer is a stream that stays open (HTTP-067).
+    pub streams: bool,
     /// The server capability that offers it; none when always there.
     pub capability: Option<&'static str>,
 }
@@ -60,6 +62,7 @@ const fn row(name: &'static str, kind: Kind, from: From, since: Revision, until:
         may_need_input: false,
         cacheable: false,
         list: None,
+        streams: false,
         capability: None,
     }
 }
@@ -83,6 +86,10 @@ impl Method {
 
     const fn list(self, key: &'static str) -> Self {
         Self { list: Some(key), cacheable: true, ..self }
+    }
+
+    const fn streams(self) -> Self {
+        Self { streams: true, ..self }
     }
 
     const fn cacheable(self) -> Self {
@@ -112,7 +119,7 @@ pub const METHODS: &[Method] = &[
     request("prompts/get", From::Client, A, None).of("prompts").target("name"),
     request("completion/complete", From::Client, A, None).of("completions"),
     request("logging/setLevel", From::Client, A, Some(D)).of("logging"),
-    request("subscriptions/listen", From::Client, E, None),
+    request("subscriptions/listen", From::Client, E, None).streams(),
     request("sampling/createMessage", From::Server, A, Some(D)),
     request("roots/list", From::Server, A, Some(D)),
     request("elicitation/create", From::Server, C, Some(D)),

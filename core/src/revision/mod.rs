@@ -2,6 +2,8 @@
 
 pub mod methods;
 pub mod open;
+pub(crate) mod shape;
+pub(crate) mod wire;
 
 use core::fmt;
 

@@ -1,0 +1,232 @@
+//! What the eras put on the wire around a payload: the metadata of a request that stands alone, the members of a result,
+//! the declared capabilities, the codes.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::methods::{self, Method};
+use super::{Era, Revision, shape};
+use crate::error::{RpcError, code};
+use crate::json::{self, Object, Raw};
+use crate::message::{self, Id};
+
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+const LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const SERVER: &str = "io.modelcontextprotocol/serverInfo";
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Severity of a log message, rising (LOG-005).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Level(u8);
+
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+impl Level {
+    /// The level with this name.
+    #[must_use]
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        LEVELS.iter().position(|level| *level == name).and_then(|at| u8::try_from(at).ok()).map(Self)
+    }
+
+    /// Its name on the wire.
+    #[must_use]
+    pub(crate) fn name(self) -> &'static str {
+        LEVELS[usize::from(self.0)]
+    }
+}
+
+/// What a request says about its sender.
+#[derive(Debug, Clone)]
+pub(crate) struct Sender {
+    pub(crate) revision: Revision,
+    pub(crate) client: Option<Raw>,
+    pub(crate) capabilities: Raw,
+    /// The level asked for with this very request.
+    pub(crate) level: Option<Level>,
+}
+
+/// The version that a request names for itself, when it stands alone.
+pub(crate) fn own_version(params: Option<&str>) -> Option<&str> {
+    json::get(json::get(params?, "_meta")?, VERSION)
+}
+
+/// Reads the metadata of a request that stands alone (META-011 to META-016).
+pub(crate) fn read_sender(params: Option<&str>, served: &[Revision]) -> Result<Sender, RpcError> {
+    let meta = params.and_then(|params| json::get(params, "_meta")).unwrap_or("{}");
+    let [version, capabilities, client, level] = json::pick(meta, [VERSION, CAPABILITIES, CLIENT, LEVEL]);
+    let missing = |key: &str| RpcError::new(code::INVALID_PARAMS, format!("`_meta` lacks `{key}`"));
+    let Some(label) = version.and_then(json::string) else {
+        return Err(missing(VERSION));
+    };
+    let Some(capabilities) = capabilities.filter(|value| json::is_object(value)) else {
+        return Err(missing(CAPABILITIES));
+    };
+    let known = Revision::parse(&label).filter(|revision| revision.is_stateless() && served.contains(revision));
+    let Some(revision) = known else {
+        return Err(unsupported(&label, served));
+    };
+    let level = match level {
+        None => None,
+        Some(value) => match json::string(value).and_then(|name| Level::parse(&name)) {
+            Some(level) => Some(level),
+            None => return Err(RpcError::new(code::INVALID_PARAMS, "the log level is none of the eight")),
+        },
+    };
+    Ok(Sender { revision, client: client.map(Raw::trusted), capabilities: Raw::trusted(capabilities), level })
+}
+
+/// The refusal of a version that is not served (ERR-013).
+pub(crate) fn unsupported(requested: &str, served: &[Revision]) -> RpcError {
+    let supported = labels(served);
+    let data = Object::new().raw("supported", &supported).string("requested", requested).finish();
+    RpcError::new(code::UNSUPPORTED_VERSION, "this protocol version is not served").with_data(data)
+}
+
+/// The labels of revisions as an array.
+pub(crate) fn labels(revisions: &[Revision]) -> String {
+    let quoted: Vec<_> = revisions.iter().map(|revision| json::quote(revision.label())).collect();
+    json::array(quoted.iter().map(String::as_str))
+}
+
+/// What a server adds to its results.
+#[derive(Debug)]
+pub(crate) struct Facts<'a> {
+    pub(crate) server: &'a str,
+    pub(crate) ttl_ms: u64,
+    pub(crate) cache_scope: &'a str,
+}
+
+impl Revision {
+    /// A complete result of `method` as this revision wants it: neutral text in, wire text out.
+    pub(crate) fn write_result(self, method: &Method, result: &str, facts: &Facts<'_>) -> String {
+        match self.rules().era {
+            Era::Legacy => shape::result(method.name, result, self).into_owned(),
+            Era::Modern => stand_alone("complete", Some(method), result, facts),
+        }
+    }
+
+    /// The answer that asks the client for input first (MRTR-004).
+    pub(crate) fn write_input_required(self, requests: &str, state: &str, facts: &Facts<'_>) -> String {
+        let result = Object::new().raw("inputRequests", requests).string("requestState", state).finish();
+        stand_alone("input_required", None, &result, facts)
+    }
+
+    /// Whether a server asks by a request of its own, rather than by its answer.
+    pub(crate) fn asks_by_request(self) -> bool {
+        self.rules().era == Era::Legacy
+    }
+
+    /// An error with a code that this revision knows.
+    pub(crate) fn write_error(self, error: RpcError) -> RpcError {
+        let modern_only = (-32022..=-32020).contains(&error.code);
+        let translated = match (self.rules().modern_codes, error.code) {
+            (false, _) if modern_only => code::INVALID_REQUEST,
+            (true, -32002) => code::INVALID_PARAMS,
+            _ => return error,
+        };
+        RpcError { code: i64::from(translated), ..error }
+    }
+
+    /// The HTTP status of an error answer (HTTP-056, VER-003, CAP-005).
+    pub(crate) fn error_status(self, error: &RpcError) -> u16 {
+        match (self.rules().era, error.code) {
+            (Era::Modern, -32601) => 404,
+            (Era::Modern, -32022..=-32020) => 400,
+            _ => 200,
+        }
+    }
+
+    /// Whether a client with these capabilities can be asked `method` (CAP-004); if not, what it lacks.
+    pub(crate) fn lacks(self, method: &str, params: Option<&str>, capabilities: &str) -> Option<RpcError> {
+        let known = match self.rules().era {
+            Era::Legacy => methods::from_server(method, self).is_some(),
+            Era::Modern => true,
+        };
+        if !known || !methods::INPUTS.contains(&method) {
+            return Some(RpcError::new(
+                code::METHOD_NOT_FOUND,
+                format!("clients of {self} cannot be asked for {method}"),
+            ));
+        }
+        let key = match method {
+            "sampling/createMessage" => "sampling",
+            "roots/list" => "roots",
+            _ => "elicitation",
+        };
+        let declared = json::get(capabilities, key).filter(|value| json::is_object(value));
+        let mode = params.and_then(|params| json::get_string(params, "mode"));
+        let mode = mode.as_deref().unwrap_or("form");
+        let enough = declared.is_some_and(|declared| {
+            if key != "elicitation" || !self.rules().elicitation_modes {
+                return mode == "form";
+            }
+            // An empty object means the form mode alone (CAP-011).
+            let modes = json::pick(declared, ["form", "url"]);
+            match mode {
+                "url" => modes[1].is_some(),
+                _ => modes[0].is_some() || modes[1].is_none(),
+            }
+        });
+        if enough {
+            return None;
+        }
+        let wanted = if key == "elicitation" && mode == "url" { r#"{"url":{}}"# } else { "{}" };
+        let required = Object::new().raw(key, wanted).finish();
+        let data = Object::new().raw("requiredCapabilities", &required).finish();
+        let message = format!("the client did not declare `{key}`");
+        Some(RpcError::new(code::MISSING_CAPABILITY, message).with_data(data))
+    }
+
+    /// The parameters of a question as this revision wants them.
+    pub(crate) fn write_question<'a>(self, method: &str, params: &'a str) -> Cow<'a, str> {
+        if method == "elicitation/create" && !self.rules().elicitation_modes {
+            return shape::without(params, &["mode"]);
+        }
+        Cow::Borrowed(params)
+    }
+}
+
+/// A result with the members that every answer of a request that stands alone has (RPC-036, META-018).
+fn stand_alone(result_type: &str, method: Option<&Method>, result: &str, facts: &Facts<'_>) -> String {
+    let [meta, ttl, scope] = json::pick(result, ["_meta", "ttlMs", "cacheScope"]);
+    let mut merged = Object::new().raw(SERVER, facts.server);
+    for (name, value) in json::members(meta.unwrap_or("{}")) {
+        if name != SERVER {
+            merged = merged.raw(&name, value);
+        }
+    }
+    let mut out =
+        Object::with_capacity(result.len() + 160).string("resultType", result_type).raw("_meta", &merged.finish());
+    if method.is_some_and(|method| method.cacheable) {
+        let default_ttl = facts.ttl_ms.to_string();
+        let default_scope = json::quote(facts.cache_scope);
+        out = out.raw("ttlMs", ttl.unwrap_or(&default_ttl)).raw("cacheScope", scope.unwrap_or(&default_scope));
+    }
+    for (name, value) in json::members(result) {
+        if !matches!(&*name, "_meta" | "ttlMs" | "cacheScope" | "resultType") {
+            out = out.raw(&name, value);
+        }
+    }
+    out.finish()
+}
+
+/// A notification that belongs to a subscription (META-020).
+pub(crate) fn subscription_notice(method: &str, id: &Id, members: &[(&str, &str)]) -> String {
+    let meta = Object::new().raw(SUBSCRIPTION, id.as_json()).finish();
+    let mut params = Object::new().raw("_meta", &meta);
+    for (name, value) in members {
+        params = params.raw(name, value);
+    }
+    message::write_notification(method, Some(&params.finish()))
+}
+
+/// The result that closes a subscription (SUB-011).
+pub(crate) fn subscription_end(id: &Id, facts: &Facts<'_>) -> String {
+    let meta = Object::new().raw(SUBSCRIPTION, id.as_json()).finish();
+    let result = Object::new().raw("_meta", &meta).finish();
+    message::write_result(id, &stand_alone("complete", None, &result, facts))
+}

@@ -1,0 +1,230 @@
+//! From a call to its one answer.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::peers::ReplyTo;
+use super::{CallId, Channel, Event, PeerId, Server};
+use crate::error::{Error, RpcError, code};
+use crate::json::{self, Object, Raw};
+use crate::message::{self, Id};
+use crate::revision::methods::Method;
+use crate::revision::wire::Sender;
+
+/// A call in the hands of the host.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) to: ReplyTo,
+    /// The request that waits for the answer now; a call can outlive its first request.
+    pub(super) id: Id,
+    pub(super) row: &'static Method,
+    pub(super) key: String,
+    /// What its input means, to know it again when the client comes back.
+    pub(super) fingerprint: u128,
+    pub(super) meta: Option<Raw>,
+    pub(super) token: Option<Raw>,
+    pub(super) last_progress: Option<f64>,
+    pub(super) sender: Sender,
+    /// Questions without an answer yet, by their key; their text once it is known, and our id where it is a request.
+    pub(super) questions: BTreeMap<String, Raw>,
+    /// Answers that came before the question.
+    pub(super) given: BTreeMap<String, Raw>,
+    /// What the client will show when it comes back; then nothing can be sent now.
+    pub(super) state: Option<String>,
+    /// The outcome that came while the client was away.
+    pub(super) outcome: Option<String>,
+}
+
+impl Call {
+    pub(super) fn new(
+        to: ReplyTo,
+        id: Id,
+        row: &'static Method,
+        key: String,
+        fingerprint: u128,
+        params: &str,
+        sender: Sender,
+    ) -> Self {
+        let mut call = Self {
+            to,
+            id,
+            row,
+            key,
+            fingerprint,
+            meta: None,
+            token: None,
+            last_progress: None,
+            sender,
+            questions: BTreeMap::new(),
+            given: BTreeMap::new(),
+            state: None,
+            outcome: None,
+        };
+        call.read_meta(params);
+        call
+    }
+
+    /// Takes what the request says about itself.
+    pub(super) fn read_meta(&mut self, params: &str) {
+        let meta = json::get(params, "_meta");
+        let token = meta.and_then(|meta| json::get(meta, "progressToken")).filter(|token| Id::read(token).is_some());
+        self.meta = meta.map(Raw::trusted);
+        self.token = token.map(Raw::trusted);
+        self.last_progress = None;
+    }
+}
+
+impl Server {
+    /// The handler's outcome: `{"result":…}` or `{"error":{"code","message","data"?}}`. Nothing happens when the call is over.
+    ///
+    /// # Errors
+    /// `usage` when the text is no outcome, `unknown_call` when there never was such a call.
+    pub fn respond(&mut self, number: CallId, outcome: &str) -> Result<(), Error> {
+        if number == 0 || number > self.last_number {
+            return Err(Error::usage("unknown_call", format!("there was no call {number}")));
+        }
+        json::check(outcome, json::MAX_NESTING)
+            .map_err(|fault| Error::usage("usage", format!("the outcome: {}", fault.message())))?;
+        let [result, error] = json::pick(outcome, ["result", "error"]);
+        let error = error.map(RpcError::read);
+        if result.is_some() == error.is_some() || error == Some(None) {
+            return Err(Error::usage("usage", "an outcome has either `result` or `error` with `code` and `message`"));
+        }
+        let Some(call) = self.calls.get_mut(&number) else { return Ok(()) };
+        if call.state.is_some() {
+            call.outcome = Some(outcome.to_string());
+            return Ok(());
+        }
+        let Some(call) = self.end_call(number) else { return Ok(()) };
+        let revision = call.sender.revision;
+        let outcome = match (result, error.flatten()) {
+            (_, Some(error)) => Err(error),
+            (result, None) => complete(call.row.name, result.unwrap_or("null")).map_err(|why| {
+                self.violation(call.to.stream, "invalid_result", why.clone());
+                RpcError::new(code::INTERNAL, format!("the handler's result is not usable: {why}"))
+            }),
+        };
+        match outcome {
+            Ok(result) => {
+                let result = revision.write_result(call.row, &result, &self.facts());
+                self.answer(call.to, message::write_result(&call.id, &result), 200);
+            }
+            Err(error) => {
+                let error = revision.write_error(error);
+                self.answer_error(call.to, Some(&call.id), &error, revision.error_status(&error));
+            }
+        }
+        self.close_if_idle(call.to.peer);
+        Ok(())
+    }
+
+    /// What is known about a running call, as JSON.
+    ///
+    /// # Errors
+    /// `unknown_call` when it is over.
+    pub fn call_info(&self, number: CallId) -> Result<String, Error> {
+        let call = self.calls.get(&number).ok_or_else(|| Error::usage("unknown_call", "the call is over"))?;
+        let level = call.sender.level.map(|level| json::quote(level.name()));
+        Ok(Object::new()
+            .raw("client", call.sender.client.as_deref().unwrap_or("null"))
+            .raw("capabilities", &call.sender.capabilities)
+            .string("revision", call.sender.revision.label())
+            .raw("meta", call.meta.as_deref().unwrap_or("null"))
+            .bool("progress", call.token.is_some())
+            .raw("logLevel", level.as_deref().unwrap_or("null"))
+            .number("stream", call.to.stream)
+            .finish())
+    }
+
+    /// Takes a call out of every table.
+    pub(super) fn end_call(&mut self, number: CallId) -> Option<Call> {
+        let call = self.calls.remove(&number)?;
+        self.asking.retain(|other| *other != number);
+        if let Some(state) = &call.state {
+            self.suspended.remove(state);
+            self.timers.clear(&super::Timer::Suspended(number));
+        }
+        if let Some(peer) = self.peers.get_mut(&call.to.peer) {
+            if peer.running.get(&call.id) == Some(&number) {
+                peer.running.remove(&call.id);
+            }
+            peer.asked.retain(|_, (other, _)| *other != number);
+        }
+        Some(call)
+    }
+
+    /// Ends a call without an answer.
+    pub(super) fn drop_call(&mut self, number: CallId, reason: &str) {
+        let Some(call) = self.end_call(number) else { return };
+        self.event(Event::Cancelled { call: number, reason: reason.to_string() });
+        if call.state.is_none() {
+            match call.to.batch {
+                Some(_) => self.settle_batch(call.to, None),
+                None => self.done(call.to),
+            }
+        }
+        self.close_if_idle(call.to.peer);
+    }
+
+    /// The sender does not want the answer any more; unknown and finished ones are ignored (CANC-009).
+    pub(super) fn cancelled_by_peer(&mut self, peer: PeerId, id: &Id, reason: &str) {
+        let Some(found) = self.peers.get_mut(&peer) else { return };
+        if found.channel == Channel::Exchange {
+            return;
+        }
+        if let Some(listen) = found.listens.remove(id) {
+            return self.done(ReplyTo { peer, stream: listen.stream, batch: None });
+        }
+        if let Some(call) = found.running.get(id).copied() {
+            self.drop_call(call, reason);
+        }
+    }
+
+    /// The client of this exchange left: its requests are over where that means so (HTTP-036).
+    pub fn handle_stream_closed(&mut self, peer: PeerId, reason: &str) {
+        if self.peers.get(&peer).is_some_and(|peer| peer.channel == Channel::Exchange) {
+            self.handle_gone(peer, reason);
+        }
+    }
+}
+
+/// The result that a handler gave, with what every answer must have; or why it cannot be sent.
+fn complete(method: &str, result: &str) -> Result<String, String> {
+    if !json::is_object(result) {
+        return Err("it is no object".to_string());
+    }
+    let array = |name: &str| json::get(result, name).is_some_and(json::is_array);
+    let need = |there: bool, what: &str| if there { Ok(result.to_string()) } else { Err(format!("it lacks {what}")) };
+    match method {
+        "tools/call" if json::get(result, "content").is_none() => {
+            // Structured content is repeated as text for those who read only that (TOOL-014, TOOL-015).
+            let text = json::get(result, "structuredContent");
+            let block = text.map(|text| Object::new().string("type", "text").string("text", text).finish());
+            let content = json::array(block.as_deref());
+            Ok(json::members(result)
+                .fold(Object::new().raw("content", &content), |out, (name, value)| out.raw(&name, value))
+                .finish())
+        }
+        "tools/call" => need(array("content"), "an array `content`"),
+        "prompts/get" => need(array("messages"), "an array `messages`"),
+        "resources/read" => need(array("contents"), "an array `contents`"),
+        "completion/complete" => {
+            let values = json::get(result, "completion").and_then(|completion| json::get(completion, "values"));
+            match values.filter(|values| json::is_array(values)) {
+                None => Err("it lacks an array `completion.values`".to_string()),
+                Some(values) if json::elements(values).count() <= 100 => Ok(result.to_string()),
+                Some(values) => Ok(first_hundred(values)),
+            }
+        }
+        _ => Ok(result.to_string()),
+    }
+}
+
+/// At most a hundred values go out, and the client is told that there are more (COMP-005).
+fn first_hundred(values: &str) -> String {
+    let total = json::elements(values).count();
+    let kept = json::array(json::elements(values).take(100));
+    let completion = Object::new().raw("values", &kept).number("total", total).bool("hasMore", true).finish();
+    Object::new().raw("completion", &completion).finish()
+}
