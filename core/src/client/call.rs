@@ -31,6 +31,14 @@ pub struct Options {
     pub meta: Option<String>,
 }
 
+impl Options {
+    /// Milliseconds without a sign of life, and in all.
+    fn bounds(&self, default: u64) -> (u64, u64) {
+        let timeout = self.timeout_ms.unwrap_or(default);
+        (timeout, self.max_timeout_ms.unwrap_or_else(|| timeout.saturating_mul(10)))
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) method: String,
@@ -163,8 +171,7 @@ impl Client {
         if call.method == listen::METHOD {
             return;
         }
-        let timeout = call.options.timeout_ms.unwrap_or(default);
-        let longest = call.options.max_timeout_ms.unwrap_or(timeout.saturating_mul(10));
+        let (timeout, longest) = call.options.bounds(default);
         let end = call.started.get_or_insert(now).after(longest);
         let next = match call.phase {
             // The user may think as long as the whole request may take.
@@ -179,8 +186,7 @@ impl Client {
         let Some(call) = self.calls.get(&handle) else {
             return;
         };
-        let timeout = call.options.timeout_ms.unwrap_or(self.config.timeout_ms);
-        let longest = call.options.max_timeout_ms.unwrap_or(timeout.saturating_mul(10));
+        let (_, longest) = call.options.bounds(self.config.timeout_ms);
         let end = call.started.unwrap_or(now).after(longest);
         if self.is_asked() && now < end {
             // The server waits for our user, perhaps for this very request.
@@ -290,14 +296,13 @@ impl Client {
 
     fn call_refused(&mut self, handle: u64, error: RpcError, now: Millis) {
         let correction = self.config.plan.correct(&error).filter(|_| !self.revision.server_may_ask());
-        if let (Some(revision), Some(call)) = (correction, self.calls.get_mut(&handle)) {
-            if !call.corrected {
-                call.corrected = true;
-                self.revision = revision;
-                self.arm(handle, now);
-                self.send_call(handle);
-                return;
-            }
+        let fresh = self.calls.get_mut(&handle).filter(|call| !call.corrected);
+        if let (Some(revision), Some(call)) = (correction, fresh) {
+            call.corrected = true;
+            self.revision = revision;
+            self.arm(handle, now);
+            self.send_call(handle);
+            return;
         }
         self.fail(handle, Error::Peer(error));
     }

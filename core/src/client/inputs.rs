@@ -28,6 +28,9 @@ pub(super) struct Round {
     answers: BTreeMap<String, String>,
 }
 
+/// Key, method, parameters.
+type Question<'a> = (String, String, Option<&'a str>);
+
 /// What the host's user said.
 #[derive(Debug, Clone)]
 pub enum Answer {
@@ -154,11 +157,7 @@ impl Client {
     }
 
     /// Reads the questions of a result: key, method, parameters.
-    fn questions<'a>(
-        &self,
-        requests: Option<&'a str>,
-        state: Option<&str>,
-    ) -> Result<Vec<(String, String, Option<&'a str>)>, Error> {
+    fn questions<'a>(&self, requests: Option<&'a str>, state: Option<&str>) -> Result<Vec<Question<'a>>, Error> {
         let broken = |what: &str| Error::invalid("invalid_result", format!("the request for input is broken: {what}"));
         if state.is_some_and(|state| json::string(state).is_none()) {
             return Err(broken("requestState: not a string"));
@@ -169,7 +168,7 @@ impl Client {
         if requests.is_some_and(|requests| !json::is_object(requests)) {
             return Err(broken("inputRequests: not an object"));
         }
-        let mut questions: Vec<(String, String, Option<&str>)> = Vec::new();
+        let mut questions: Vec<Question<'_>> = Vec::new();
         for (key, request) in json::members(requests.unwrap_or("{}")) {
             let [method, params] = json::pick(request, ["method", "params"]);
             let Some(method) = method.and_then(json::string) else {

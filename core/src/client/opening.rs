@@ -73,10 +73,9 @@ impl Client {
         if matches!(ask, Ask::Discover(_)) {
             *probe = Some(wire);
         }
-        if let Some(found) = self.forget(wire) {
-            if self.config.own_streams {
-                self.out.push_back(Output::Abort(found.stream));
-            }
+        let found = self.forget(wire).filter(|_| self.config.own_streams);
+        if let Some(found) = found {
+            self.out.push_back(Output::Abort(found.stream));
         }
         self.step(ask, Outcome::Silence, now);
     }

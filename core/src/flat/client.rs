@@ -1,5 +1,6 @@
 //! The client as hosts see it.
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -32,9 +33,9 @@ pub struct FlatClient {
 
 #[derive(Debug)]
 enum Link {
-    Pipe(PipeClient),
+    Pipe(Box<PipeClient>),
     Http {
-        client: HttpClient,
+        client: Box<HttpClient>,
         /// The endpoint, as a JSON string.
         url: String,
     },
@@ -88,7 +89,7 @@ impl FlatClient {
         let limits = config.limits.unwrap_or_default();
         let machine = config.machine(limits)?;
         let link = match &*config.link {
-            "pipe" => Link::Pipe(PipeClient::new(machine)),
+            "pipe" => Link::Pipe(Box::new(PipeClient::new(machine))),
             "http" => config.http(machine)?,
             other => return Err(bad_config(format!("`link` is pipe or http, not {other}"))),
         };
@@ -322,7 +323,7 @@ impl FlatConfig {
             }
             headers.push(name, value);
         }
-        Ok(Link::Http { client: HttpClient::new(machine, &headers), url: json::quote(url) })
+        Ok(Link::Http { client: Box::new(HttpClient::new(machine, &headers)), url: json::quote(url) })
     }
 
     fn machine(&self, limits: Limits) -> Result<Config, FlatError> {
