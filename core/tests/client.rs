@@ -425,7 +425,7 @@ fn pages_are_walked() {
     assert_eq!(host.sent()["params"], value(r#"{"x":1}"#));
     host.result(2, &format!(r#"{{"tools":[{}],"nextCursor":"","a":1}}"#, tool("a")));
     assert_eq!(host.sent()["params"], value(r#"{"x":1,"cursor":""}"#));
-    host.result(3, &format!(r#"{{"tools":[],"nextCursor":"z\u0041"}}"#));
+    host.result(3, r#"{"tools":[],"nextCursor":"z\u0041"}"#);
     assert_eq!(host.sent()["params"]["cursor"], "zA");
     host.result(4, &format!(r#"{{"tools":[{}]}}"#, tool("b")));
     assert_eq!(text(&host.next("result")), format!(r#"{{"tools":[{},{}],"a":1}}"#, tool("a"), tool("b")));
@@ -627,6 +627,21 @@ fn http_carries_headers_and_both_kinds_of_answer() {
 }
 
 #[test]
+fn marked_arguments_become_headers() {
+    let mut host = Host::modern_http("");
+    host.request(5, "tools/list", "", r#"{"all":true}"#);
+    let (stream, ..) = host.fetch();
+    let good = r#"{"name":"a","inputSchema":{"type":"object","properties":{"r":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"}}}}"#;
+    let bad = r#"{"name":"b","inputSchema":{"type":"object","properties":{"r":{"type":"number","x-mcp-header":"R"}}}}"#;
+    host.json(stream, 200, &format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"tools":[{bad},{good}]}}}}"#));
+    assert!(text(&host.next("violation")).contains("`b` is left out"));
+    assert_eq!(text(&host.next("result")), format!(r#"{{"tools":[{good}]}}"#));
+    host.request(6, "tools/call", r#"{"name":"a","arguments":{"r":"ü","n":null}}"#, "");
+    let (_, headers, _) = host.fetch();
+    assert_eq!((&headers["mcp-param-region"], headers.get("mcp-param-n")), (&"=?base64?w7w=?=".into(), None));
+}
+
+#[test]
 fn http_statuses_decide_the_era_or_not() {
     let unsupported = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2025-06-18"],"requested":"2026-07-28"}}}"#;
     let cases: [(u16, &str, &str); 8] = [
@@ -803,7 +818,7 @@ impl Pair {
                 return seen;
             }
             for record in said {
-                self.from_server(record);
+                self.take(record);
             }
             while let Some(record) = self.host.seen.pop_front() {
                 match record.kind {
@@ -827,7 +842,7 @@ impl Pair {
         self.records.extend(self.server.request(record.stream, &head, body.as_bytes(), 0).expect("open"));
     }
 
-    fn from_server(&mut self, record: Record) {
+    fn take(&mut self, record: Record) {
         match record.kind {
             "write" => self.host.run(|client, now| client.receive(&record.text, now)),
             "head" => {

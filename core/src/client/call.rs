@@ -1,6 +1,7 @@
 //! One request of the host, from the command to its one end. It may take several messages on the wire: a log level before
 //! it, rounds of input, pages.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -193,7 +194,7 @@ impl Client {
             self.arm(handle, now);
             return;
         }
-        self.abandon(handle, Some("no answer in time"), Error::Timeout, now);
+        self.abandon(handle, Some("no answer in time"), Error::Timeout);
     }
 
     /// Ends a request with an error.
@@ -287,10 +288,11 @@ impl Client {
             self.fail(handle, Error::invalid("invalid_result", message));
             return;
         }
-        let list = methods::any(&call.method).and_then(|row| row.list);
-        match list {
-            Some(key) if call.options.all => self.page(handle, key, result, now),
-            _ => self.succeed(handle, result.to_string()),
+        let key = methods::any(&call.method).and_then(|row| row.list).filter(|_| call.options.all);
+        let result = if call.method == "tools/list" { self.note_tools(result) } else { Cow::Borrowed(result) };
+        match key {
+            Some(key) => self.page(handle, key, &result, now),
+            None => self.succeed(handle, result.into_owned()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a client machine hands back.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::error::Error;
 use crate::revision::Revision;
@@ -29,6 +30,8 @@ pub struct Outgoing {
     pub method: Option<String>,
     /// What it is about, where that is mirrored as a header.
     pub target: Option<String>,
+    /// Arguments that are mirrored as headers too: the ends of the names, and the values.
+    pub mirrored: Vec<(String, String)>,
     /// The revision it is written in.
     pub revision: Revision,
     /// What kind of message it is.

@@ -51,7 +51,7 @@ impl Client {
         self.violation(invalid.code, invalid.error.message.clone());
         if let (false, Some(id), true) = (invalid.is_answer, &invalid.id, self.revision.server_may_ask()) {
             let text = message::write_error(Some(id), &invalid.error);
-            self.post(text, None, None, Role::OneWay);
+            self.post(text, None, Role::OneWay);
         }
     }
 
@@ -154,7 +154,7 @@ impl Client {
             return;
         }
         if method == "ping" {
-            self.post(message::write_result(&id, "{}"), None, None, Role::OneWay);
+            self.post(message::write_result(&id, "{}"), None, Role::OneWay);
             return;
         }
         let refusal = if self.is_ready() {
@@ -165,7 +165,7 @@ impl Client {
         };
         match refusal {
             Some(error) => {
-                self.post(message::write_error(Some(&id), &error), None, None, Role::OneWay);
+                self.post(message::write_error(Some(&id), &error), None, Role::OneWay);
             }
             None => self.ask_user(id, method, params),
         }

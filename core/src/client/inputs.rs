@@ -59,7 +59,7 @@ impl Client {
                     Answer::Result(result) => message::write_result(&id, result),
                     Answer::Error(error) => message::write_error(Some(&id), error),
                 };
-                self.post(text, None, None, Role::OneWay);
+                self.post(text, None, Role::OneWay);
             }
             (Input::Round { handle, key }, Answer::Result(result)) => self.collect(handle, key, &result, now),
             (Input::Round { handle, .. }, Answer::Error(error)) => {
@@ -77,7 +77,7 @@ impl Client {
     pub(super) fn ask_user(&mut self, id: Id, method: &str, params: Option<&str>) {
         if self.inputs.len() >= self.config.limits.pending_calls {
             let error = RpcError::new(code::INTERNAL, "too many requests wait for the user");
-            self.post(message::write_error(Some(&id), &error), None, None, Role::OneWay);
+            self.post(message::write_error(Some(&id), &error), None, Role::OneWay);
             return;
         }
         self.put(Input::Request(id), method, params);

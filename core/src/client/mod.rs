@@ -8,6 +8,7 @@ mod event;
 mod incoming;
 mod inputs;
 mod listen;
+mod mirror;
 mod opening;
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -77,6 +78,8 @@ pub struct Client {
     deadlines: Deadlines<Timer>,
     /// The level that the whole connection logs at, where that is how it is asked for.
     level: Option<String>,
+    /// Arguments that become headers, by tool.
+    mirrored: BTreeMap<String, Vec<mirror::Mirrored>>,
     out: VecDeque<Output>,
 }
 
@@ -132,6 +135,7 @@ impl Client {
             inputs: BTreeMap::new(),
             deadlines: Deadlines::default(),
             level: None,
+            mirrored: BTreeMap::new(),
             out: VecDeque::new(),
         }
     }
@@ -188,9 +192,9 @@ impl Client {
     ///
     /// # Errors
     /// `closed`.
-    pub fn cancel(&mut self, handle: u64, reason: &str, now: Millis) -> Result<(), Error> {
+    pub fn cancel(&mut self, handle: u64, reason: &str) -> Result<(), Error> {
         self.check_open()?;
-        self.abandon(handle, Some(reason), Error::Cancelled, now);
+        self.abandon(handle, Some(reason), Error::Cancelled);
         Ok(())
     }
 
@@ -301,10 +305,13 @@ impl Client {
         self.out.push_back(Output::Event(event));
     }
 
-    fn post(&mut self, text: String, method: Option<&str>, target: Option<String>, role: Role) -> u64 {
+    /// Sends a message without an answer.
+    fn post(&mut self, text: String, method: Option<&str>, role: Role) -> u64 {
         let stream = if self.config.own_streams { self.new_stream() } else { 0 };
         let method = method.map(ToString::to_string);
-        self.out.push_back(Output::Send(Outgoing { stream, text, method, target, revision: self.revision, role }));
+        let (target, mirrored) = (None, Vec::new());
+        let outgoing = Outgoing { stream, text, method, target, mirrored, revision: self.revision, role };
+        self.out.push_back(Output::Send(outgoing));
         stream
     }
 
@@ -319,7 +326,10 @@ impl Client {
             Purpose::Open(Ask::Initialize(_)) => Role::Opening,
             _ => Role::Request,
         };
-        let stream = self.post(text, Some(method), target, role);
+        let mirrored = self.mirrored_arguments(method, params);
+        let stream = if self.config.own_streams { self.new_stream() } else { 0 };
+        let (method, revision) = (Some(method.to_string()), self.revision);
+        self.out.push_back(Output::Send(Outgoing { stream, text, method, target, mirrored, revision, role }));
         if self.config.own_streams {
             self.by_stream.insert(stream, wire);
         }
@@ -333,7 +343,7 @@ impl Client {
         }
         let params = self.revision.client_params(params, &Extra::default(), &self.speaker());
         let text = message::write_notification(method, params.as_deref());
-        self.post(text, Some(method), None, Role::OneWay);
+        self.post(text, Some(method), Role::OneWay);
     }
 
     /// Takes a request of ours out of the table, answered or given up.
@@ -388,7 +398,7 @@ impl Client {
         };
         if !(self.config.own_streams && self.revision.closing_cancels()) {
             let text = Self::cancelled_notification(wire, reason);
-            self.post(text, Some("notifications/cancelled"), None, Role::OneWay);
+            self.post(text, Some("notifications/cancelled"), Role::OneWay);
         }
         if self.config.own_streams {
             self.out.push_back(Output::Abort(found.stream));
@@ -396,7 +406,7 @@ impl Client {
     }
 
     /// Ends a request from our side.
-    fn abandon(&mut self, handle: u64, reason: Option<&str>, error: Error, _now: Millis) {
+    fn abandon(&mut self, handle: u64, reason: Option<&str>, error: Error) {
         let Some(call) = self.calls.get(&handle) else {
             return;
         };

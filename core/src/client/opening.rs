@@ -160,7 +160,7 @@ impl Client {
             return;
         }
         let method = "notifications/initialized";
-        let stream = self.post(message::write_notification(method, None), Some(method), None, Role::Confirmation);
+        let stream = self.post(message::write_notification(method, None), Some(method), Role::Confirmation);
         if self.config.own_streams {
             // Later messages could overtake it on their own streams.
             self.state = State::Confirming { stream, about, again };

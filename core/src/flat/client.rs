@@ -142,7 +142,7 @@ impl FlatClient {
     /// # Errors
     /// `closed`.
     pub fn cancel(&mut self, handle: u64, reason: &str, now: u64) -> Records {
-        self.machine(now).cancel(handle, reason, Millis(now))?;
+        self.machine(now).cancel(handle, reason)?;
         Ok(self.drain())
     }
 

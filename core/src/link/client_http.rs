@@ -298,7 +298,7 @@ impl HttpClient {
     }
 
     fn send(&mut self, outgoing: Outgoing) {
-        let Outgoing { stream, text, method, target, revision, role, .. } = outgoing;
+        let Outgoing { stream, text, method, target, mirrored, revision, role, .. } = outgoing;
         if role == Role::Opening {
             self.session = None;
         }
@@ -314,6 +314,9 @@ impl HttpClient {
             }
             if let Some(target) = &target {
                 headers.push("mcp-name", &headers::encode_value(target));
+            }
+            for (name, value) in &mirrored {
+                headers.push(&format!("mcp-param-{name}"), &headers::encode_value(value));
             }
         }
         if let Some(session) = &self.session {

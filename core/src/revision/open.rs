@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{Era, Revision, methods};
+use super::{Era, Revision, methods, shape};
 use crate::error::{RpcError, code};
 use crate::json::{self, Object};
 
@@ -293,7 +293,7 @@ impl Revision {
         Object::new()
             .string("protocolVersion", self.label())
             .raw("capabilities", &self.declare(speaker.capabilities))
-            .raw("clientInfo", speaker.info)
+            .raw("clientInfo", &shape::object(shape::Of::Implementation, speaker.info, self))
             .finish()
     }
 
