@@ -741,6 +741,52 @@ fn a_session_lives_and_ends_on_http() {
 }
 
 #[test]
+fn a_server_may_hang_up_and_answer_later() {
+    let (mut host, unasked) = Host::legacy_http("");
+    host.answer(unasked, 405, "", "");
+    host.next("abort");
+    let begin = |host: &mut Host, handle| {
+        host.request(handle, "tools/call", r#"{"name":"a"}"#, "");
+        let (stream, _, message) = host.fetch();
+        host.answer(stream, 200, SSE, "id: 1\nretry: 250\ndata:\n\n");
+        assert_eq!(host.until, host.now + 250);
+        host.wait();
+        let (stream, headers, get) = host.fetch();
+        assert_eq!((get["http"].as_str(), &headers["last-event-id"]), (Some("GET"), &"1".into()));
+        (stream, message["id"].clone())
+    };
+    let (stream, id) = begin(&mut host, 5);
+    host.answer(stream, 200, SSE, "id: 2\ndata:\n\n");
+    host.wait();
+    let (stream, headers, _) = host.fetch();
+    assert_eq!(headers["last-event-id"], "2");
+    host.answer(stream, 200, SSE, &format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{DONE}}}\n\n"));
+    assert_eq!(text(&host.next("result")), DONE);
+    assert_eq!(host.until, 0);
+
+    let (stream, _) = begin(&mut host, 6);
+    host.run(|client, now| client.cancel(6, "", now));
+    assert_eq!(host.fetch().2["method"], "notifications/cancelled");
+    assert_eq!(host.next("abort").stream, stream);
+    host.fails(6, "cancelled", "cancelled");
+
+    let (stream, _) = begin(&mut host, 7);
+    host.answer(stream, 405, "", "");
+    host.next("abort");
+    host.fails(7, "disconnected", "disconnected");
+
+    let (mut stream, _) = begin(&mut host, 8);
+    for _ in 0..2 {
+        host.run(|client, now| client.failed(stream, "reset", now));
+        host.wait();
+        stream = host.fetch().0;
+    }
+    host.run(|client, now| client.failed(stream, "reset", now));
+    host.fails(8, "disconnected", "disconnected");
+    host.nothing();
+}
+
+#[test]
 fn a_lost_session_is_replaced_once() {
     let (mut host, unasked) = Host::legacy_http("");
     host.run(|client, now| client.response(unasked, 200, SSE, now));

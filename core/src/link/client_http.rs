@@ -1,5 +1,7 @@
 //! A client on HTTP: every message is an exchange of its own. Here are the headers, the meaning of statuses, the session
-//! of the handshake revisions, and the stream on which a server speaks unasked.
+//! of the handshake revisions. The streams that are opened without a message are in `reopen`.
+
+mod reopen;
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
@@ -7,13 +9,13 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::headers::{self, Headers};
-use super::sse::{Parser, SseEvent};
+use super::sse::{Parser, SseFault};
 use crate::client::{Client, Config, Ended, Event, Outgoing, Output, Role};
 use crate::error::code;
 use crate::limits::Limits;
 use crate::message::{self, Message, Parsed};
-use crate::revision::Revision;
 use crate::time::{Deadlines, Millis};
+use reopen::{Resume, Unasked};
 
 const JSON: &str = "application/json";
 const SSE: &str = "text/event-stream";
@@ -36,8 +38,6 @@ const RESERVED: &[&str] = &[
 const LINGER_MS: u64 = 5000;
 /// Milliseconds that the end of a session may take.
 const CLOSING_MS: u64 = 2000;
-/// How often the server's own stream is opened again without having brought anything.
-const REOPENINGS: u32 = 3;
 
 /// One thing to do or to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +71,16 @@ struct Exchange {
     /// The request carried a session id.
     in_session: bool,
     answer: Answer,
+    /// The last event of its stream, by which it can be taken up again.
+    last_event: Option<String>,
+    /// Milliseconds to wait before that.
+    retry: Option<u64>,
+}
+
+impl Exchange {
+    const fn new(of: Of, in_session: bool) -> Self {
+        Self { of, in_session, answer: Answer::Awaited, last_event: None, retry: None }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +88,8 @@ enum Of {
     Message(Role),
     /// The stream on which the server speaks unasked.
     Unasked,
+    /// The rest of the stream that answered an earlier message.
+    Resumed(u64),
     /// The end of the session.
     Farewell,
 }
@@ -100,21 +112,13 @@ pub struct HttpClient {
     /// A session was lost, and nothing was answered since.
     lost: bool,
     unasked: Unasked,
+    /// Streams that broke off, by their own number.
+    resumes: BTreeMap<u64, Resume>,
     lingering: Deadlines<u64>,
     /// The end of everything, held back until the session is ended.
     closed: Option<(Event, Millis)>,
     out: VecDeque<HttpOutput>,
     now: Millis,
-}
-
-/// The stream on which the server speaks unasked.
-#[derive(Debug, Default)]
-struct Unasked {
-    revision: Option<Revision>,
-    reopenings: u32,
-    reopen_at: Option<Millis>,
-    last_event: Option<String>,
-    retry: u64,
 }
 
 impl HttpClient {
@@ -133,6 +137,7 @@ impl HttpClient {
             session: None,
             lost: false,
             unasked: Unasked::default(),
+            resumes: BTreeMap::new(),
             lingering: Deadlines::default(),
             closed: None,
             out: VecDeque::new(),
@@ -158,10 +163,11 @@ impl HttpClient {
         let Some(exchange) = self.exchanges.get_mut(&stream) else {
             return;
         };
+        let of = exchange.of;
         let good = (200..300).contains(&status);
         let media = headers.get("content-type").unwrap_or_default();
         let streams = good && headers::is_media_type(media, SSE);
-        match exchange.of {
+        match of {
             Of::Message(Role::Opening) if good => {
                 let visible = |id: &&str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_graphic());
                 self.session = headers.get(SESSION).filter(visible).map(ToString::to_string);
@@ -170,6 +176,11 @@ impl HttpClient {
             Of::Unasked if !streams => {
                 // The server does not speak unasked, which is its right (HTTP-043).
                 self.abort(stream);
+                return;
+            }
+            Of::Resumed(first) if !streams => {
+                self.abort(stream);
+                self.give_up(first, "the server does not resume the stream");
                 return;
             }
             _ => {}
@@ -203,7 +214,7 @@ impl HttpClient {
                     self.event(stream, event);
                 }
                 match fault {
-                    Some(super::sse::SseFault::TooLarge) => {
+                    Some(SseFault::TooLarge) => {
                         self.break_off(stream, "message_too_big", "an event is longer than the limit");
                     }
                     Some(_) => self.break_off(stream, "json_utf8", "the event stream is not UTF-8"),
@@ -215,40 +226,40 @@ impl HttpClient {
 
     /// An answer is complete.
     pub fn end(&mut self, stream: u64, now: Millis) {
-        self.now = now;
-        let Some(exchange) = self.exchanges.remove(&stream) else {
-            return;
-        };
-        self.lingering.clear(&stream);
-        match (exchange.of, exchange.answer) {
-            (Of::Farewell, _) => self.say_closed(),
-            (Of::Unasked, _) => self.reopen_later(),
-            (Of::Message(role), Answer::Whole { status, is_json, body }) => {
-                self.deliver(stream, role, exchange.in_session, status, is_json, &body);
-                let accepted = role == Role::Confirmation && (200..300).contains(&status);
-                if accepted {
-                    self.open_unasked();
-                }
-            }
-            (Of::Message(_), Answer::Stream(_)) => self.client.handle_stream_closed(stream, Ended::Complete, now),
-            (Of::Message(_), Answer::Awaited) => {
-                self.client.handle_stream_closed(stream, Ended::Failed("no answer".to_string()), now);
-            }
-        }
+        self.over(stream, None, now);
     }
 
     /// The network failed, or a body was cut short.
     pub fn failed(&mut self, stream: u64, reason: &str, now: Millis) {
+        self.over(stream, Some(reason), now);
+    }
+
+    fn over(&mut self, stream: u64, failure: Option<&str>, now: Millis) {
         self.now = now;
         let Some(exchange) = self.exchanges.remove(&stream) else {
             return;
         };
         self.lingering.clear(&stream);
-        match exchange.of {
-            Of::Farewell => self.say_closed(),
-            Of::Unasked => self.reopen_later(),
-            Of::Message(_) => {
-                self.client.handle_stream_closed(stream, Ended::Failed(reason.to_string()), now);
+        let Exchange { of, in_session, answer, last_event, retry } = exchange;
+        match (of, answer, failure) {
+            (Of::Farewell, ..) => self.say_closed(),
+            (Of::Unasked, ..) => self.reopen_later(),
+            (Of::Resumed(first), ..) => self.resume_again(first, last_event, retry),
+            (Of::Message(role), Answer::Whole { status, is_json, body }, None) => {
+                self.deliver(stream, role, in_session, status, is_json, &body);
+                if role == Role::Confirmation && (200..300).contains(&status) {
+                    self.open_unasked();
+                }
+            }
+            (Of::Message(_), Answer::Stream(_), failure) => {
+                if !self.resume_later(stream, last_event, retry) {
+                    let ended = failure.map_or(Ended::Complete, |reason| Ended::Failed(reason.to_string()));
+                    self.client.handle_stream_closed(stream, ended, now);
+                }
+            }
+            (Of::Message(_), _, failure) => {
+                let reason = failure.unwrap_or("no answer").to_string();
+                self.client.handle_stream_closed(stream, Ended::Failed(reason), now);
             }
         }
     }
@@ -260,9 +271,7 @@ impl HttpClient {
         while let Some(stream) = self.lingering.take_due(now) {
             self.abort(stream);
         }
-        if self.unasked.reopen_at.is_some_and(|at| at <= now) {
-            self.open_unasked();
-        }
+        self.reopen_due();
         if self.closed.as_ref().is_some_and(|(_, at)| *at <= now) {
             for stream in self.exchanges.keys().copied().collect::<Vec<_>>() {
                 self.abort(stream);
@@ -275,7 +284,7 @@ impl HttpClient {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Millis> {
         let closing = self.closed.as_ref().map(|(_, at)| *at);
-        let all = [self.client.next_deadline(), self.lingering.next(), self.unasked.reopen_at, closing];
+        let all = [self.client.next_deadline(), self.lingering.next(), self.next_reopening(), closing];
         all.into_iter().flatten().min()
     }
 
@@ -323,74 +332,11 @@ impl HttpClient {
             headers.push(SESSION, session);
         }
         if role == Role::Confirmation {
-            self.unasked = Unasked { revision: Some(revision), ..Unasked::default() };
+            self.unasked = Unasked::of(revision);
         }
         let in_session = self.session.is_some();
-        self.exchanges.insert(stream, Exchange { of: Of::Message(role), in_session, answer: Answer::Awaited });
+        self.exchanges.insert(stream, Exchange::new(Of::Message(role), in_session));
         self.out.push_back(HttpOutput::Fetch(Fetch { stream, method: "POST", headers, body: Some(text) }));
-    }
-
-    /// An exchange with the session but without a message.
-    fn bare(&mut self, of: Of, method: &'static str) {
-        let stream = self.client.new_stream();
-        let mut headers = self.headers.clone();
-        if of == Of::Unasked {
-            headers.push("accept", SSE);
-            if let Some(id) = &self.unasked.last_event {
-                headers.push("last-event-id", id);
-            }
-        }
-        if let Some(revision) = self.unasked.revision.filter(|revision| revision.sends_version()) {
-            headers.push(VERSION, revision.label());
-        }
-        if let Some(session) = &self.session {
-            headers.push(SESSION, session);
-        }
-        let in_session = self.session.is_some();
-        self.exchanges.insert(stream, Exchange { of, in_session, answer: Answer::Awaited });
-        self.out.push_back(HttpOutput::Fetch(Fetch { stream, method, headers, body: None }));
-    }
-
-    fn open_unasked(&mut self) {
-        self.pump();
-        self.unasked.reopen_at = None;
-        if self.client.is_ready() {
-            self.bare(Of::Unasked, "GET");
-        }
-    }
-
-    fn reopen_later(&mut self) {
-        if self.client.is_ready() && self.unasked.reopenings < REOPENINGS {
-            let delay = (1000 << self.unasked.reopenings).max(self.unasked.retry);
-            self.unasked.reopenings += 1;
-            self.unasked.reopen_at = Some(self.now.after(delay));
-        }
-    }
-
-    fn event(&mut self, stream: u64, event: SseEvent) {
-        let Some(exchange) = self.exchanges.get(&stream) else {
-            return;
-        };
-        let unasked = exchange.of == Of::Unasked;
-        if unasked {
-            if let Some(id) = &event.id {
-                self.unasked.last_event = Some(id.clone()).filter(|id| !id.is_empty());
-            }
-            // A day is long enough for any pause.
-            self.unasked.retry = event.retry.map_or(self.unasked.retry, |retry| retry.min(86_400_000));
-        }
-        if !event.has_data || event.event.as_deref().is_some_and(|kind| kind != "message") {
-            return;
-        }
-        if unasked {
-            self.unasked.reopenings = 0;
-        }
-        self.client.handle_message(stream, 200, event.data.as_bytes(), self.now);
-        self.pump();
-        let request = self.exchanges.get(&stream).is_some_and(|exchange| exchange.of != Of::Unasked);
-        if request && !self.client.awaits(stream) {
-            self.lingering.set(stream, self.now.after(LINGER_MS));
-        }
     }
 
     /// The whole body of an answer that is no event stream.
@@ -429,6 +375,7 @@ impl HttpClient {
     fn lose_session(&mut self, stream: u64) {
         self.session = None;
         self.unasked = Unasked::default();
+        self.resumes.clear();
         for other in self.exchanges.keys().copied().collect::<Vec<_>>() {
             self.abort(other);
         }
@@ -457,6 +404,9 @@ impl HttpClient {
         if self.exchanges.remove(&stream).is_some() {
             self.out.push_back(HttpOutput::Abort(stream));
         }
+        if let Some(via) = self.resumes.remove(&stream).and_then(|resume| resume.via) {
+            self.abort(via);
+        }
     }
 
     /// Ends what is open; the session, if there is one, by telling the server (SESS-011).
@@ -465,9 +415,10 @@ impl HttpClient {
             self.abort(stream);
         }
         self.unasked.reopen_at = None;
+        self.resumes.clear();
         self.closed = Some((event, self.now.after(CLOSING_MS)));
         if self.session.is_some() {
-            self.bare(Of::Farewell, "DELETE");
+            self.bare(Of::Farewell, "DELETE", None);
         } else {
             self.say_closed();
         }

@@ -450,6 +450,11 @@ impl Revision {
         self.rules().version_header
     }
 
+    /// Whether a server may hang up before an answer and hand it out on a later stream (HTTP-031).
+    pub(crate) fn resumes_answers(self) -> bool {
+        self == Self::V2025_11_25
+    }
+
     /// Whether a log level goes with each request, rather than once for the connection.
     pub(crate) fn level_with_request(self) -> bool {
         self.rules().era == Era::Modern
