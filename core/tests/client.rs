@@ -255,7 +255,7 @@ fn an_id_less_error_counts_while_opening_only() {
 
 #[test]
 fn modes_and_pins_hold() {
-    let mut host = Host::pipe(r#","mode":"modern""#);
+    let mut host = Host::pipe(r#","mode":"modern","timeoutMs":60000.5,"capabilities":{"roots":null},"revision":null"#);
     host.sent();
     host.error(1, -32601);
     host.next("close");

@@ -216,7 +216,12 @@ impl Client {
         self.deadlines.clear(&Timer::Call(handle));
         match &call.phase {
             Phase::Queued => self.queue.retain(|early| !matches!(early, Early::Call(other) if *other == handle)),
-            Phase::Preparing(wire) | Phase::Sent(wire) => {
+            Phase::Preparing(wire) => {
+                // Whether the level was set is not known.
+                self.level = None;
+                self.forget(*wire);
+            }
+            Phase::Sent(wire) => {
                 self.forget(*wire);
             }
             Phase::Asking(_) => self.drop_round(handle),

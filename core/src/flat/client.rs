@@ -46,14 +46,13 @@ enum Link {
 struct FlatConfig {
     link: String,
     url: Option<String>,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
+    headers: Option<BTreeMap<String, String>>,
     info: Raw,
     capabilities: Option<Raw>,
     mode: Option<String>,
     revision: Option<String>,
-    probe_ms: Option<u64>,
-    timeout_ms: Option<u64>,
+    probe_ms: Option<f64>,
+    timeout_ms: Option<f64>,
     max_rounds: Option<u32>,
     limits: Option<Limits>,
 }
@@ -62,12 +61,17 @@ struct FlatConfig {
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
 struct FlatOptions {
-    timeout_ms: Option<u64>,
-    max_timeout_ms: Option<u64>,
-    progress: bool,
-    all: bool,
+    timeout_ms: Option<f64>,
+    max_timeout_ms: Option<f64>,
+    progress: Option<bool>,
+    all: Option<bool>,
     log_level: Option<String>,
     meta: Option<Raw>,
+}
+
+/// Hosts may count time in fractions; whole milliseconds are enough. What is below 0 or no number is 0.
+const fn millis(value: f64) -> u64 {
+    value as u64
 }
 
 fn bad_config(message: impl Into<String>) -> FlatError {
@@ -272,10 +276,10 @@ impl FlatClient {
             return Err(usage("`meta` must be an object"));
         }
         Ok(Options {
-            timeout_ms: options.timeout_ms,
-            max_timeout_ms: options.max_timeout_ms,
-            progress: options.progress,
-            all: options.all,
+            timeout_ms: options.timeout_ms.map(millis),
+            max_timeout_ms: options.max_timeout_ms.map(millis),
+            progress: options.progress.unwrap_or(false),
+            all: options.all.unwrap_or(false),
             log_level: options.log_level,
             meta,
         })
@@ -315,7 +319,7 @@ impl FlatConfig {
         let url = self.url.as_deref().unwrap_or_default();
         Url::parse(url).map_err(|fault| bad_config(format!("`url` cannot be used: {}", fault.code())))?;
         let mut headers = Headers::new();
-        for (name, value) in &self.headers {
+        for (name, value) in self.headers.iter().flatten() {
             let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
             let plain = |byte: u8| byte == b'\t' || (byte >= b' ' && byte != 0x7F);
             if name.is_empty() || !name.bytes().all(token) || !value.bytes().all(plain) {
@@ -332,9 +336,13 @@ impl FlatConfig {
             return Err(bad_config("`info` needs a `name` and a `version`"));
         }
         let capabilities = self.capabilities.as_deref().filter(|value| *value != "null").unwrap_or("{}");
-        if !json::is_object(capabilities) || json::members(capabilities).any(|(_, value)| !json::is_object(value)) {
+        // An absent value may be written as null by hosts; an empty object is a declaration.
+        let declared: Vec<_> = json::members(capabilities).filter(|(_, value)| *value != "null").collect();
+        let sound = json::is_object(capabilities) && declared.iter().all(|(_, value)| json::is_object(value));
+        if !sound {
             return Err(bad_config("`capabilities` is an object of objects"));
         }
+        let capabilities = declared.iter().fold(Object::new(), |out, (name, value)| out.raw(name, value)).finish();
         let mode = match self.mode.as_deref() {
             None => Mode::Auto,
             Some(name) => Mode::parse(name).ok_or_else(|| bad_config("`mode` is auto, legacy or modern"))?,
@@ -349,10 +357,10 @@ impl FlatConfig {
             Plan::new(mode, pinned).ok_or_else(|| bad_config("`revision` is not of the era that `mode` wants"))?;
         Ok(Config {
             info: json::one_line(&self.info).into_owned(),
-            capabilities: json::one_line(capabilities).into_owned(),
+            capabilities: json::one_line(&capabilities).into_owned(),
             plan,
-            probe_ms: self.probe_ms.unwrap_or(3000),
-            timeout_ms: self.timeout_ms.unwrap_or(60_000),
+            probe_ms: self.probe_ms.map_or(3000, millis),
+            timeout_ms: self.timeout_ms.map_or(60_000, millis),
             max_rounds: self.max_rounds.unwrap_or(16),
             limits,
             own_streams: false,
