@@ -38,6 +38,7 @@ pub const CODES: &[&str] = &[
     "http_malformed",
     "http_status",
     "http_truncated",
+    "input_failed",
     "input_rounds",
     "internal_error",
     "invalid_message",

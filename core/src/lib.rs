@@ -17,6 +17,7 @@
 
 extern crate alloc;
 
+pub mod client;
 pub mod error;
 pub mod flat;
 pub mod json;

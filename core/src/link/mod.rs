@@ -1,5 +1,7 @@
 //! Links: from a transport's raw material to messages and back, still without I/O. All decisions of HTTP are here.
 
+pub mod client_http;
+pub mod client_pipe;
 pub mod headers;
 pub mod http1;
 pub mod lines;

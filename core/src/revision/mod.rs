@@ -1,6 +1,7 @@
 //! The five revisions as data. This folder is the only place that knows a date or an era; everything else asks for a fact.
 
 pub mod methods;
+pub mod open;
 pub(crate) mod shape;
 pub(crate) mod wire;
 

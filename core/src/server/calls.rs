@@ -20,7 +20,8 @@ pub(super) struct Call {
     pub(super) id: Id,
     pub(super) row: &'static Method,
     pub(super) key: String,
-    pub(super) input: Raw,
+    /// What its input means, to know it again when the client comes back.
+    pub(super) fingerprint: u128,
     pub(super) meta: Option<Raw>,
     pub(super) token: Option<Raw>,
     pub(super) last_progress: Option<f64>,
@@ -41,7 +42,7 @@ impl Call {
         id: Id,
         row: &'static Method,
         key: String,
-        input: Raw,
+        fingerprint: u128,
         params: &str,
         sender: Sender,
     ) -> Self {
@@ -50,7 +51,7 @@ impl Call {
             id,
             row,
             key,
-            input,
+            fingerprint,
             meta: None,
             token: None,
             last_progress: None,

@@ -11,6 +11,8 @@ use super::{CallId, Channel, Event, PeerId, Server};
 use crate::error::{Error, RpcError, code};
 use crate::json::{self, Object, Raw};
 use crate::message::{self, Id};
+use crate::revision::Revision;
+use crate::revision::methods::Method;
 use crate::revision::wire::Sender;
 use crate::time::Millis;
 
@@ -178,7 +180,7 @@ impl Server {
             Some(Channel::Pipe(_)) => call.to.peer == to.peer,
             _ => true,
         };
-        if !same_peer || call.key != key || !json::same(&call.input, input) {
+        if !same_peer || call.key != key || call.fingerprint != self.fingerprint(call.row, input, sender.revision) {
             return Err(refused());
         }
         let mut given = self.given_answers(params)?;
@@ -212,6 +214,11 @@ impl Server {
             self.send_questions(now);
         }
         Ok(())
+    }
+
+    /// What the input of a call means, where a client may have to come back with the same.
+    pub(super) fn fingerprint(&self, row: &Method, input: &str, revision: Revision) -> u128 {
+        if row.may_need_input && !revision.asks_by_request() { json::fingerprint(input, &self.key) } else { 0 }
     }
 
     /// The answers that a request brings along; unknown keys are kept aside and do no harm (MRTR-021).

@@ -162,6 +162,8 @@ pub struct Server {
     pub(crate) config: Config,
     catalog: Catalog,
     rng: ChaCha20Rng,
+    /// For fingerprints.
+    key: [u8; 16],
     peers: BTreeMap<PeerId, Peer>,
     calls: BTreeMap<CallId, Call>,
     /// Calls that wait for a client to come back, by what the client will show.
@@ -178,10 +180,14 @@ impl Server {
     /// A server from its configuration; `seed` is 32 bytes from the host's source of entropy.
     #[must_use]
     pub fn new(config: Config, seed: [u8; 32]) -> Self {
+        let mut rng = ChaCha20Rng::from_seed(seed);
+        let mut key = [0; 16];
+        rng.fill_bytes(&mut key);
         Self {
             config,
             catalog: Catalog::default(),
-            rng: ChaCha20Rng::from_seed(seed),
+            rng,
+            key,
             peers: BTreeMap::new(),
             calls: BTreeMap::new(),
             suspended: BTreeMap::new(),

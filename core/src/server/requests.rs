@@ -322,7 +322,8 @@ impl Server {
             let data = r#"{"code":"too_many_calls"}"#;
             return Err(RpcError::new(code::INTERNAL, message).with_data(data).into());
         }
-        let mut call = Call::new(to, id.clone(), row, key.clone(), Raw::trusted(input.clone()), params, sender);
+        let fingerprint = self.fingerprint(row, &input, sender.revision);
+        let mut call = Call::new(to, id.clone(), row, key.clone(), fingerprint, params, sender);
         if row.may_need_input && call.sender.revision.is_stateless() {
             call.given = self.given_answers(params)?;
         }
