@@ -29,6 +29,7 @@ class Pump:
     def __init__(self, core: Any, loop: asyncio.AbstractEventLoop) -> None:
         self.core = core
         self.loop = loop
+        self._time = loop.time
         self.thread = threading.get_ident()
         self.batch: list[Outlet] | None = None
         self._acts: dict[str, Any] = {name[3:]: getattr(self, name) for name in dir(self) if name.startswith("on_")}
@@ -41,20 +42,24 @@ class Pump:
     def feed(self, method: Callable[..., Any], *args: Any) -> None:
         """Calls a method of the core and performs the records. UsageError when the core refuses."""
         try:
-            records = method(*args, int(self.loop.time() * 1000))
+            records = method(*args, int(self._time() * 1000))
         except NativeError as error:
             raise from_native(error) from None
         self._records.extend(records)
         # Records that user code causes while others are performed come after those; handlers start last.
         if not self._performing:
             self._performing = True
+            pending, acts = self._records, self._acts
             try:
-                while self._records:
-                    kind, stream, id, name, text, until = self._records.popleft()
+                while pending:
+                    kind, stream, id, name, text, until = pending.popleft()
                     if kind == "wait":
                         self._wait(until)
-                    elif kind in self._acts:
-                        self._perform(kind, stream, id, name, text, until)
+                    elif kind in acts:
+                        try:
+                            acts[kind](stream, id, name, text, until)
+                        except Exception as error:
+                            self.report(f"while handling {kind!r}", error)
             finally:
                 self._performing = False
         if not self._starting:
@@ -64,12 +69,6 @@ class Pump:
                     self.starts.popleft()()
             finally:
                 self._starting = False
-
-    def _perform(self, kind: str, *record: Any) -> None:
-        try:
-            self._acts[kind](*record)
-        except Exception as error:
-            self.report(f"while handling {kind!r}", error)
 
     def feed_batch(self, method: Callable[..., Any], *args: Any) -> None:
         """`feed` for bytes that arrived: what is written meanwhile leaves at the end, without another turn."""

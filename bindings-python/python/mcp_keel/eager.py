@@ -61,8 +61,9 @@ class _Stepper:
             first = context.run(work.send, None)
         except StopIteration:
             spare._coro = spare._context = None
-            if sys.getrefcount(spare) > 3 or spare._must_cancel:
-                # Somebody kept the task, or cancelled it: it is over, and the next call gets another.
+            # Four hold it: this object, this frame, asyncio and the question. Somebody else kept it, or
+            # cancelled it: then it is over, and the next call gets another.
+            if sys.getrefcount(spare) > 4 or spare._must_cancel:
                 asyncio.futures._PyFuture.set_result(spare, None)  # type: ignore[attr-defined]
                 self._spare = self._make()
             return None

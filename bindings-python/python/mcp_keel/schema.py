@@ -360,10 +360,24 @@ def _default(value: Any) -> Any:
     raise TypeError(f"no JSON for a value of type {type(value).__qualname__}")
 
 
-encode: Callable[[Any], str] = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_default
-).encode
+def _encoder() -> Callable[[Any], str]:
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:  # Python without the module in C
+        return json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_default).encode
+    quote = json.encoder.encode_basestring
+    chunks = make(None, _default, quote, None, ":", ",", False, False, False)
+    return lambda value: "".join(chunks(value, 0))
+
+
+encode = _encoder()
 """JSON text of a value; raises TypeError or ValueError when it has none."""
+
+_scan: Any = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+
+
+def parse(text: str) -> Any:
+    """The value of JSON text that the core has checked."""
+    return _scan(text, 0)[0]
 
 
 class Parameters:

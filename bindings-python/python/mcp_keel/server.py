@@ -18,7 +18,7 @@ from .context import Context
 from .driver import Outlet, Pump, Sink, Source, open_pipes, own_stdio, threads
 from .eager import spawner
 from .errors import McpError, UsageError, from_rpc
-from .schema import Parameters, encode, output
+from .schema import Parameters, encode, output, parse
 from .types import Block, LogLevel, Text, ToolAnnotations, ToolResult, contents
 
 if TYPE_CHECKING:
@@ -457,7 +457,7 @@ class Engine(Pump):
     async def _run(self, context: Context, call: int, key: str, text: str) -> None:
         try:
             handler = self._handlers[key]
-            outcome = '{"result":' + await handler(context, json.loads(text)) + "}"
+            outcome = '{"result":' + await handler(context, parse(text)) + "}"
         except asyncio.CancelledError:
             if context.cancelled:
                 raise
@@ -526,6 +526,8 @@ def _caller(handler: Any, parameters: Parameters | None) -> Callable[[Context, d
 
 
 def _tool_result(value: Any, structured: bool) -> str:
+    if type(value) is str and not structured:
+        return f'{{"content":[{{"type":"text","text":{encode(value)}}}]}}'
     if isinstance(value, ToolResult):
         made = {"content": value.content, "structuredContent": value.structured, "_meta": value.meta}
         return encode({**_present(made), **({"isError": True} if value.is_error else {})})
@@ -533,7 +535,7 @@ def _tool_result(value: Any, structured: bool) -> str:
         text = encode(value)
         return f'{{"content":[{{"type":"text","text":{encode(text)}}}],"structuredContent":{text}}}'
     listed = value if isinstance(value, (list, tuple)) else [] if value is None else [value]
-    if not any(isinstance(item, Block) for item in listed) and not isinstance(value, str) and listed:
+    if not any(isinstance(item, Block) for item in listed) and listed:
         listed = [encode(value)]
     return encode({"content": [item if isinstance(item, Block) else _text(item) for item in listed]})
 
