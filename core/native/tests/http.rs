@@ -92,7 +92,8 @@ async fn a_vanished_server_ends_every_pending_call() {
             let ended = soon(call).await;
             assert!(matches!(ended, Err(Error::Disconnected(_))), "{ended:?}");
         }
-        for _ in 0..4 {
+        // A session outlives its connections, and so do its calls; without one, nobody can want the answer any more.
+        for _ in 0..if mode == Mode::Modern { 4 } else { 0 } {
             assert_eq!(soon(fixture.seen.recv()).await, Some(Seen::Dropped));
         }
     }

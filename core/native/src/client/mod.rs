@@ -315,6 +315,7 @@ fn link(engine: &Arc<Engine>, target: Target) -> Result<(Option<JoinHandle<()>>,
         Target::Memory(connection) => runtime.spawn(async move {
             let (reader, writer) = tokio::io::split(connection.stream);
             pipe::run(&engine, reader, writer).await;
+            drop(connection.presence);
         }),
         Target::Duplex(reader, writer) => runtime.spawn(async move { pipe::run(&engine, reader, writer).await }),
     };

@@ -42,7 +42,11 @@ pub(super) async fn run(engine: &Arc<Engine>, reader: impl AsyncRead + Unpin, wr
                 "the other side does not read any more".into()
             }
         }
-        () = engine.until_closed() => return,
+        () = engine.until_closed() => {
+            // Last words: cancels, notifications.
+            let _ = timeout(GRACE, write).await;
+            return;
+        }
     };
     let _ = engine.drive(|flat, now| flat.ended(&reason, now));
     engine.outbox.finish();

@@ -8,7 +8,7 @@ mod pipe;
 mod running;
 mod stdio;
 
-use std::{collections::BTreeMap, future::Future, sync::Arc};
+use std::{collections::BTreeMap, convert::Infallible, future::Future, sync::Arc};
 
 use mcp_keel_core::flat::FlatServer;
 use serde::{Serialize, de::DeserializeOwned};
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncRead, AsyncWrite, DuplexStream},
     net::ToSocketAddrs,
+    sync::oneshot,
 };
 
 use self::engine::Engine;
@@ -45,6 +46,8 @@ pub struct Server {
 /// One side of an in-memory connection, for [`Client::connect`](crate::Client::connect).
 pub struct Connection {
     pub(crate) stream: DuplexStream,
+    /// Dropped with the stream, which by itself would show only at the next write.
+    pub(crate) presence: oneshot::Sender<Infallible>,
 }
 
 impl Server {
@@ -64,8 +67,8 @@ impl Server {
     /// # Errors
     /// `Usage` when the server is closed.
     pub async fn serve_stdio(&self) -> Result<(), Error> {
-        let (reader, writer) = stdio::streams();
-        match self.connection(reader, writer).await {
+        let (reader, writer, left) = stdio::streams();
+        match pipe::serve(&self.engine, reader, writer, left).await {
             // A client that left while we wrote is a client that left.
             Err(Error::Disconnected(_)) => Ok(()),
             served => served,
@@ -81,20 +84,22 @@ impl Server {
         reader: impl AsyncRead + Send + Unpin,
         writer: impl AsyncWrite + Send + Unpin,
     ) -> Result<(), Error> {
-        pipe::serve(&self.engine, reader, writer).await
+        pipe::serve(&self.engine, reader, writer, std::future::pending()).await
     }
 
     /// Opens a connection in this process and serves it in a task.
     #[must_use]
     pub fn pair(&self) -> Connection {
         let (ours, stream) = tokio::io::duplex(PAIR);
-        let server = self.clone();
+        let (presence, present) = oneshot::channel();
+        let engine = Arc::clone(&self.engine);
         tokio::spawn(async move {
             let (reader, writer) = tokio::io::split(ours);
+            let left = async { drop(present.await) };
             // The client knows why its connection ended.
-            let _ = server.connection(reader, writer).await;
+            let _ = pipe::serve(&engine, reader, writer, left).await;
         });
-        Connection { stream }
+        Connection { stream, presence }
     }
 
     /// Binds an HTTP server; [`HttpServer::run`] serves it.

@@ -9,10 +9,12 @@ use crate::error::Error;
 const CHUNK: usize = 64 << 10;
 
 /// Serves one pipe until it is closed: by the core (its input ended and everything is answered) or by a failing write.
+/// `left` ends when it is known that the peer does not read either: then what still runs is cancelled.
 pub(super) async fn serve(
     engine: &Arc<Engine>,
     mut reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
+    left: impl Future<Output = ()>,
 ) -> Result<(), Error> {
     let (stream, outbox) = engine.open_pipe()?;
     let guard = Gone { engine: Arc::clone(engine), stream };
@@ -31,7 +33,7 @@ pub(super) async fn serve(
             }
         }
         let _ = engine.drive(|flat, now| flat.end(stream, now));
-        std::future::pending::<()>().await;
+        left.await;
     };
     let written = tokio::select! {
         written = outbox.write_to(writer) => written,

@@ -14,15 +14,18 @@ use tokio::{
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-pub(super) fn streams() -> (Reader, Writer) {
+/// Ends when nobody can read our output any more; never, where that cannot be known before writing.
+pub(super) type Left = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+pub(super) fn streams() -> (Reader, Writer, Left) {
     #[cfg(target_os = "linux")]
     {
         let reader = linux::reader().unwrap_or_else(|| Box::new(ThreadReader::new()));
         let writer = linux::writer().unwrap_or_else(|| Box::new(tokio::io::stdout()));
-        (reader, writer)
+        (reader, writer, Box::pin(linux::left()))
     }
     #[cfg(not(target_os = "linux"))]
-    (Box::new(ThreadReader::new()), Box::new(tokio::io::stdout()))
+    (Box::new(ThreadReader::new()), Box::new(tokio::io::stdout()), Box::pin(std::future::pending()))
 }
 
 /// Pipes are opened anew, so that non-blocking mode is ours alone and not of whoever shares the descriptor.
@@ -32,7 +35,10 @@ mod linux {
     use std::os::fd::{AsFd, BorrowedFd};
 
     use rustix::fs::{FileType, fstat};
-    use tokio::net::{UnixStream, unix::pipe};
+    use tokio::{
+        io::Interest,
+        net::{UnixStream, unix::pipe},
+    };
 
     use super::{Reader, Writer};
 
@@ -51,6 +57,14 @@ mod linux {
             FileType::Fifo => Some(Box::new(pipe::OpenOptions::new().open_sender("/proc/self/fd/1").ok()?)),
             FileType::Socket => Some(Box::new(socket(stdout.as_fd())?)),
             _ => None,
+        }
+    }
+
+    pub(super) async fn left() {
+        let pipe = pipe::OpenOptions::new().open_sender("/proc/self/fd/1");
+        match pipe {
+            Ok(pipe) if pipe.ready(Interest::ERROR).await.is_ok() => {}
+            _ => std::future::pending().await,
         }
     }
 
