@@ -59,7 +59,7 @@ export interface ClientOptions {
   info?: Partial<Implementation>;
   capabilities?: { [name: string]: unknown };
   limits?: Limits;
-  /** In place of the host's fetch. */
+  /** Sends the requests, in place of what the host has for that. */
   fetch?: typeof fetch;
 }
 
@@ -161,11 +161,11 @@ export class Client {
     return Client.over(Client.link(target, options), options);
   }
 
-  /** @internal */
-  static link(target: Target, options: ClientOptions): Link {
+  /** @internal `http` makes the links to URLs. */
+  static link(target: Target, options: ClientOptions, http = byFetch): Link {
     if (target instanceof Server) return new MemoryLink(target);
-    if (typeof target === "string" || target instanceof URL) return new FetchLink(String(target), {}, options.fetch);
-    return "kind" in target ? target : new FetchLink(String(target.url), target.headers, options.fetch);
+    if (typeof target === "string" || target instanceof URL) return http(String(target), undefined, options);
+    return "kind" in target ? target : http(String(target.url), target.headers, options);
   }
 
   /** @internal */
@@ -349,6 +349,10 @@ export class Client {
     }
     throw new PeerError(`this client does not answer ${method}`, { rpcCode: -32601 });
   }
+}
+
+function byFetch(url: string, headers: { [name: string]: string } | undefined, options: ClientOptions): Link {
+  return new FetchLink(url, headers, options.fetch);
 }
 
 const ACTIONS: unknown[] = ["accept", "decline", "cancel"];

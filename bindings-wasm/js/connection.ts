@@ -206,7 +206,7 @@ export class Connection implements LinkEvents {
         this.#outlet?.close();
         return void (this.#outlet && this.#flusher.mark(this.#outlet));
       case "fetch":
-        return void this.#fetch(stream, name, JSON.parse(text) as Exchange);
+        return void this.#fetch(stream, name, text);
       case "abort":
         this.#bodies.delete(stream);
         return void (this.#link as HttpLink).abort(stream);
@@ -236,8 +236,10 @@ export class Connection implements LinkEvents {
     return undefined;
   }
 
-  #fetch(stream: number, method: string, exchange: Exchange): void {
-    if (exchange.body !== null) this.#host.trace?.(">", exchange.body);
+  #fetch(stream: number, method: string, exchange: string): void {
+    const { trace } = this.#host;
+    const body = trace && (JSON.parse(exchange) as Exchange).body;
+    if (trace && body) trace(">", body);
     (this.#link as HttpLink).fetch(stream, method, exchange);
   }
 

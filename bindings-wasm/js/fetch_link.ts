@@ -21,10 +21,10 @@ export class FetchLink implements HttpLink {
     this.#events = events;
   }
 
-  fetch(stream: number, method: string, exchange: Exchange): void {
+  fetch(stream: number, method: string, exchange: string): void {
     const controller = new AbortController();
     this.#running.set(stream, controller);
-    void this.#exchange(stream, method, exchange, controller.signal)
+    void this.#exchange(stream, method, JSON.parse(exchange) as Exchange, controller.signal)
       .then(
         () => this.#running.delete(stream) && this.#events.end(stream),
         (error: unknown) => this.#running.delete(stream) && this.#events.failed(stream, reason(error)),

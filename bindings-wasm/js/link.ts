@@ -28,14 +28,15 @@ export interface HttpLink {
   readonly url: string;
   readonly headers: { [name: string]: string };
   open(events: LinkEvents): void;
-  fetch(stream: number, method: string, exchange: Exchange): void;
+  /** `exchange` is the JSON of an {@link Exchange}. Its parts are told later, never before this returns. */
+  fetch(stream: number, method: string, exchange: string): void;
   abort(stream: number): void;
   closed(): Promise<void>;
 }
 
 export type Link = PipeLink | HttpLink;
 
-/** The text of a `fetch` record. */
+/** One HTTP request. */
 export interface Exchange {
   url: string;
   headers: [string, string][];
