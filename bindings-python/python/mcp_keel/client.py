@@ -29,7 +29,7 @@ from .types import (
 if TYPE_CHECKING:
     from .server import Server
 
-    Target = str | os.PathLike[str] | Sequence[str] | Mapping[str, Any] | Server
+    _Target = str | os.PathLike[str] | Sequence[str] | Mapping[str, Any] | Server
 
 
 class CallResult:
@@ -73,7 +73,7 @@ class Client:
 
     def __init__(
         self,
-        target: Target,
+        target: _Target,
         *,
         mode: Literal["auto", "legacy", "modern"] = "auto",
         revision: str | None = None,

@@ -13,7 +13,7 @@ from .schema import encode, form
 from .types import CallInfo, LogLevel, Root, SamplingResult
 
 if TYPE_CHECKING:
-    from .server import Engine
+    from .engine import Engine
 
 T = TypeVar("T")
 

@@ -15,8 +15,9 @@ from ._native import FlatHttp1, NativeError
 from .driver import FULL, Outlet
 
 if TYPE_CHECKING:
+    from .engine import Engine
     from .machine import Machine
-    from .server import Engine, Server
+    from .server import Server
 
 AsgiApp = Callable[
     [

@@ -21,7 +21,7 @@ from .types import (
 )
 
 if TYPE_CHECKING:
-    from .client import Target
+    from .client import _Target
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class SyncClient:
     The connection lives in a thread of its own; any thread may use it.
     """
 
-    def __init__(self, target: Target, **options: Any) -> None:
+    def __init__(self, target: _Target, **options: Any) -> None:
         self._client = Client(target, **options)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None

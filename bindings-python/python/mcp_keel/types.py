@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal, TypedDict, Union
 
-Role = Literal["user", "assistant"]
-LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+# Unions of single literals: the form in which type checkers and the run time agree.
+Role = Union[Literal["user"], Literal["assistant"]]
+_Mild = Union[Literal["debug"], Literal["info"], Literal["notice"], Literal["warning"]]
+LogLevel = Union[_Mild, Literal["error"], Literal["critical"], Literal["alert"], Literal["emergency"]]
 JsonSchema = dict[str, Any]
 
 

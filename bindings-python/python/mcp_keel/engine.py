@@ -1,0 +1,174 @@
+"""An `Engine` runs a server in one event loop: its streams, and the calls that run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ._native import FlatServer, NativeError
+from .context import Context
+from .driver import Pump
+from .eager import spawner
+from .errors import McpError, UsageError, from_rpc
+from .schema import encode, parse
+
+Handler = Callable[[Context, Any], Awaitable[str]]
+
+INTERNAL_ERROR = -32603
+
+
+class Engine(Pump):
+    """One server in one event loop: its streams, and the calls that run."""
+
+    def __init__(
+        self, config: dict[str, Any], catalog: str, handlers: dict[str, Handler], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        try:
+            core = FlatServer(encode(config), os.urandom(32))
+        except NativeError as error:
+            raise UsageError(str(error), code=error.code) from None
+        super().__init__(core, loop)
+        self.outlets: dict[int, Any] = {}
+        self.closed = loop.create_future()
+        self._handlers = handlers
+        self._spawn = spawner(loop)
+        self._streams = 0
+        self._ends: dict[int, asyncio.Future[None]] = {}
+        self._calls: dict[int, tuple[Context, asyncio.Task[None] | None]] = {}
+        self._asks: dict[tuple[int, str], asyncio.Future[str]] = {}
+        self.feed(core.set_catalog, catalog)
+
+    def attach(self, outlet: Any) -> tuple[int, asyncio.Future[None]]:
+        """A number for a new stream, and a future that is done when the core closed it."""
+        self._streams += 1
+        self.outlets[self._streams] = outlet
+        done = self._ends[self._streams] = self.loop.create_future()
+        return self._streams, done
+
+    def end(self, stream: int) -> None:
+        if stream in self.outlets:
+            self.feed(self.core.end, stream)
+
+    def gone(self, stream: int) -> None:
+        if self.outlets.pop(stream, None) is not None:
+            self.feed(self.core.gone, stream)
+        self._ended(stream)
+
+    def _ended(self, stream: int) -> None:
+        done = self._ends.pop(stream, None)
+        if done is not None and not done.done():
+            done.set_result(None)
+
+    async def close(self) -> None:
+        running = [task for _, task in self._calls.values() if task is not None]
+        if not self.closed.done():
+            self.closed.set_result(None)
+            self.feed(self.core.close)
+            self.stop()
+        for stream in list(self.outlets):
+            self.on_close(stream)
+        if running:  # those that will not end are left behind
+            await asyncio.wait(running, timeout=2)
+
+    async def ask(self, call: int, key: str, request: str) -> dict[str, Any]:
+        future = self._asks[call, key] = self.loop.create_future()
+        try:
+            self.feed(self.core.ask, call, key, request)
+            outcome = json.loads(await future)
+        finally:
+            self._asks.pop((call, key), None)
+        if "error" in outcome:
+            raise from_rpc(outcome["error"])
+        result: dict[str, Any] = outcome["result"]
+        return result
+
+    # What the core says.
+
+    def on_write(self, stream: int, id: int, name: str, text: bytes, until: int) -> None:
+        outlet = self.outlets.get(stream)
+        if outlet is not None:
+            outlet.write(text)
+
+    def on_head(self, stream: int, status: int, name: str, text: str, until: int) -> None:
+        outlet = self.outlets.get(stream)
+        if outlet is not None:
+            outlet.head(status, text)
+
+    def on_body(self, stream: int, id: int, name: str, text: bytes, last: int) -> None:
+        outlet = self.outlets.get(stream)
+        if outlet is not None:
+            outlet.body(text, last == 1)
+            if last:
+                self.on_close(stream)
+
+    def on_close(self, stream: int, *_: Any) -> None:
+        outlet = self.outlets.pop(stream, None)
+        if outlet is not None:
+            outlet.close()
+        self._ended(stream)
+
+    def on_call(self, stream: int, call: int, key: str, text: str, until: int) -> None:
+        context = Context(self, call, stream, key)
+        self._calls[call] = (context, None)
+        self.starts.append(lambda: self._start(context, call, key, text))
+
+    def _start(self, context: Context, call: int, key: str, text: str) -> None:
+        if call in self._calls:
+            task = self._spawn(self._run(context, call, key, text))
+            if task is not None and call in self._calls:
+                self._calls[call] = (context, task)
+
+    def on_answer(self, stream: int, call: int, key: str, text: str, until: int) -> None:
+        future = self._asks.get((call, key))
+        if future is not None and not future.done():
+            future.set_result(text)
+
+    def on_cancelled(self, stream: int, call: int, name: str, reason: str, until: int) -> None:
+        context, task = self._calls.pop(call, (None, None))
+        if context is not None:
+            context.cancelled = True
+        if task is not None:
+            task.cancel(reason)
+
+    async def _run(self, context: Context, call: int, key: str, text: str) -> None:
+        try:
+            handler = self._handlers[key]
+            outcome = '{"result":' + await handler(context, parse(text)) + "}"
+        except asyncio.CancelledError:
+            if context.cancelled:
+                raise
+            outcome = _failure(INTERNAL_ERROR, "the handler was cancelled")
+        except McpError as error:
+            outcome = _failure(error.rpc_code, error.message, error.data)
+        except Exception as error:
+            log_failure(key, error)
+            outcome = _failure(INTERNAL_ERROR, str(error) or type(error).__name__)
+        if self._calls.pop(call, None) is None:
+            return  # cancelled: nobody waits for it
+        try:
+            self.feed(self.core.respond, call, outcome)
+        except (UsageError, UnicodeEncodeError) as error:
+            # Text that no JSON can carry, or more than the limits allow: still one answer.
+            log_failure(key, error)
+            self.feed(self.core.respond, call, _failure(INTERNAL_ERROR, f"bad result: {type(error).__name__}"))
+
+
+def _failure(code: int, message: str, data: Any = None) -> str:
+    try:
+        return encode({"error": present({"code": code, "message": message, "data": data})})
+    except (TypeError, ValueError):
+        return encode({"error": {"code": code, "message": message}})
+
+
+def log_failure(name: str, error: BaseException) -> None:
+    import logging
+
+    logging.getLogger("mcp_keel").error("%s failed", name, exc_info=error)
+
+
+def present(members: dict[str, Any]) -> dict[str, Any]:
+    """The members that are not None."""
+    return {key: value for key, value in members.items() if value is not None}
