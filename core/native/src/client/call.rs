@@ -78,8 +78,9 @@ impl<T: DeserializeOwned> Request<T> {
         }
     }
 
-    /// Walks all pages of a list.
-    pub(super) fn all(mut self) -> Self {
+    /// Walks all pages of a list; the result holds the elements of all of them.
+    #[must_use]
+    pub fn all(mut self) -> Self {
         self.options.all = true;
         self
     }
