@@ -19,6 +19,10 @@ pub fn eval(part: &Json, env: &Env) -> Result<Vec<u8>, String> {
     let text = || value.as_str().ok_or_else(|| format!("`{word}` takes a string"));
     let list = || value.as_array().ok_or_else(|| format!("`{word}` takes an array"));
     Ok(match word {
+        "$use" => match env.fill(part)? {
+            Json::String(text) => text.into_bytes(),
+            other => other.to_string().into_bytes(),
+        },
         "utf8" => env.text(text()?)?.into_bytes(),
         "raw" => text()?.as_bytes().to_vec(),
         "base64" => base64::engine::general_purpose::STANDARD.decode(text()?).map_err(|fault| fault.to_string())?,

@@ -276,6 +276,7 @@ fn wildcard(word: &str, value: &Json, actual: &Json, env: &mut Env, at: &str) ->
             Ok(())
         }
         "$subset" => subset(value, actual, env, at),
+        "$exact" => if json::same(value, actual) { Ok(()) } else { differs(&format!("exactly {value} expected")) },
         "$contains" => {
             let part = value.as_str().unwrap_or_default();
             if text()?.contains(part) { Ok(()) } else { differs(&format!("text with `{part}` expected")) }

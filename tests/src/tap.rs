@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::host::{Arg, Reply};
 use crate::http;
+use crate::json::Json;
 use crate::record::{Record, clip};
 use crate::wire::{Conversation, Schemas, Side};
 use mcp_keel_core::revision::Revision;
@@ -56,6 +57,7 @@ impl<'a> Tap<'a> {
             }
             (Side::Server, "receive", [Arg::Int(stream), Arg::Bytes(bytes), ..]) => self.arrived(*stream, bytes),
             (Side::Client, "receive", [Arg::Bytes(bytes), ..]) => self.arrived(0, bytes),
+            (Side::Server, "end", [Arg::Int(stream), ..]) => self.ended(*stream),
             (Side::Server, "request", [Arg::Int(stream), Arg::Text(head), Arg::Bytes(body), ..]) => {
                 self.asked(*stream, &http::headers(head), body);
             }
@@ -104,11 +106,18 @@ impl<'a> Tap<'a> {
         let key = self.key(stream);
         while let Some(end) = waiting.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = waiting.drain(..=end).collect();
-            if let Ok(message) = serde_json::from_slice::<Value>(&line) {
+            if let Some(message) = read(&line) {
                 self.talk(&key).note(side, &message);
             }
         }
         self.peer.insert(stream, waiting);
+    }
+
+    /// No more input: what is left counts as a line.
+    fn ended(&mut self, stream: u64) {
+        if self.link == "pipe" && self.peer.get(&stream).is_some_and(|rest| !rest.is_empty()) {
+            self.arrived(stream, b"\n");
+        }
     }
 
     /// An HTTP request of the peer.
@@ -118,7 +127,7 @@ impl<'a> Tap<'a> {
         self.exchange.insert(stream, key.clone());
         let side = self.peer_side();
         self.conversations.entry(key.clone()).or_insert_with(|| Conversation::in_revision(revision));
-        if let Ok(message) = serde_json::from_slice::<Value>(body) {
+        if let Some(message) = read(body) {
             self.talk(&key).note(side, &message);
         }
     }
@@ -225,7 +234,7 @@ impl<'a> Tap<'a> {
         let schemas = self.schemas;
         // Deep or huge values are beyond what the validator reads; the pattern of the case covers them.
         let Ok(message) = serde_json::from_slice::<Value>(text) else {
-            let readable = std::str::from_utf8(text).is_ok_and(|text| crate::json::Json::parse(text).is_ok());
+            let readable = std::str::from_utf8(text).is_ok_and(|text| Json::parse(text).is_ok());
             if !readable {
                 self.faults.push(format!("sent text is no JSON: {}", clip(&String::from_utf8_lossy(text))));
             }
@@ -236,6 +245,16 @@ impl<'a> Tap<'a> {
             self.faults.push(format!("{fault}\n    message: {}", clip(&message.to_string())));
         }
     }
+}
+
+/// A message, or just its envelope when the rest is nested too deeply for the validator.
+fn read(text: &[u8]) -> Option<Value> {
+    if let Ok(message) = serde_json::from_slice(text) {
+        return Some(message);
+    }
+    let deep = Json::parse(std::str::from_utf8(text).ok()?).ok()?;
+    let members = ["id", "method"].into_iter().filter_map(|key| Some((key.to_owned(), deep.get(key)?.clone())));
+    serde_json::from_str(&Json::Object(members.collect()).to_string()).ok()
 }
 
 fn is_sse(headers: &[(String, String)]) -> bool {
