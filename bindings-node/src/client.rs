@@ -61,7 +61,14 @@ impl FlatClient {
     }
 
     #[napi(catch_unwind)]
-    pub fn request(&mut self, handle: f64, method: String, params: String, options: String, now: f64) -> Result<Flat, Refusal> {
+    pub fn request(
+        &mut self,
+        handle: f64,
+        method: String,
+        params: String,
+        options: String,
+        now: f64,
+    ) -> Result<Flat, Refusal> {
         let (handle, now) = (whole(handle)?, whole(now)?);
         self.0.records(|core| core.request(handle, &method, &params, &options, now))
     }

@@ -50,16 +50,13 @@ pub(crate) fn caught<R>(run: impl FnOnce() -> Result<R, FlatError>) -> Answer<R>
 }
 
 fn words(panic: &(dyn Any + Send)) -> String {
-    let said = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let said = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("internal error: {}", said.unwrap_or("panic"))
 }
 
 /// A number of the host as a stream, handle, call or time.
 pub(crate) fn whole(number: f64) -> Answer<u64> {
-    if number >= 0.0 && number < EXACT && number.fract() == 0.0 {
+    if (0.0..EXACT).contains(&number) && number.fract() == 0.0 {
         Ok(number as u64)
     } else {
         Err(Error::new("usage", format!("{number} is no whole number from 0 to 2^53 - 1")))
