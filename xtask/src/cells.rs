@@ -172,7 +172,9 @@ pub(crate) fn finish(
         }
     }
     let expected_failure = known.is_some_and(|known| !known.is_empty());
-    if !ended.ok && outcome.ok() && !(expected_failure && ended.why == "exit status: 1") {
+    if ended.late {
+        outcome.fail("time", ended.why);
+    } else if !ended.ok && outcome.ok() && !(expected_failure && ended.why == "exit status: 1") {
         outcome.fail("exit", format!("{}\n{}", ended.why, tail(&stderr, 15)));
     }
     if outcome.ok() && outcome.held == 0 {

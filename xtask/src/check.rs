@@ -11,7 +11,7 @@ use crate::{Result, build::cargo, count::Count, licence, place::Place, run::step
 pub(crate) fn run(place: &Place) -> Result<Count> {
     let mut count = Count::default();
     let programs = [
-        ("fmt", vec!["fmt", "--all", "--check"]),
+        ("fmt", vec!["fmt", "--all", "--check", "--", "--color", "never"]),
         ("clippy", vec!["clippy", "--quiet", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
     ];
     for (name, arguments) in programs {

@@ -29,6 +29,8 @@ pub(crate) struct Ended {
     pub(crate) ok: bool,
     /// Why it is not ok, in words.
     pub(crate) why: String,
+    /// It was killed because its time was over.
+    pub(crate) late: bool,
     pub(crate) took: Duration,
 }
 
@@ -95,7 +97,7 @@ impl Job {
             Some(status) => status.to_string(),
             None => format!("no end within {} s", self.limit.as_secs()),
         };
-        Ok(Ended { ok: why.is_empty(), why, took: start.elapsed() })
+        Ok(Ended { ok: why.is_empty(), why, late: status.is_none(), took: start.elapsed() })
     }
 
     fn not_started(&self, error: &std::io::Error) -> String {
