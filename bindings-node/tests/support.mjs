@@ -31,8 +31,8 @@ export function deferred() {
 }
 
 /** Runs a program to its end. */
-export async function run(command, args, { input, env } = {}) {
-  const child = spawn(command, args, { env: { ...process.env, ...env } });
+export async function run(command, args, { input, env, cwd = path(".") } = {}) {
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env } });
   let [stdout, stderr] = ["", ""];
   child.stdout.on("data", (bytes) => (stdout += bytes));
   child.stderr.on("data", (bytes) => (stderr += bytes));

@@ -40,7 +40,7 @@ const BACKSLASH = 0x5c;
 /** Start and end of the integer literals of a JSON text whose value is no safe integer. */
 function unsafeIntegers(text: string): [number, number][] {
   const found: [number, number][] = [];
-  const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+  const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
   let at = 0;
   while (at < text.length) {
     const char = text.charCodeAt(at);
