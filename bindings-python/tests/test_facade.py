@@ -19,6 +19,7 @@ from mcp_keel import (
     Context,
     Disconnected,
     Image,
+    InternalError,
     McpError,
     PeerError,
     RequestTimeout,
@@ -28,6 +29,7 @@ from mcp_keel import (
     ToolResult,
     UsageError,
 )
+from mcp_keel import _native as native
 
 
 class Unit(enum.Enum):
@@ -523,3 +525,72 @@ def test_wrong_use_is_refused(run: Any) -> None:
 
     with pytest.raises(UsageError):
         Server("x", limits={"messageBytes": -1}).run()
+
+
+class Broken:
+    """Stands for a core object after a panic."""
+
+    def __getattr__(self, name: str) -> Any:
+        def refuse(*args: Any) -> Any:
+            error = native.InternalError("this object had an internal error")
+            error.code = "internal_error"
+            raise error
+
+        return refuse
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_a_defect_of_the_core_ends_what_waits(run: Any, side: str) -> None:
+    async def main() -> None:
+        server, seen = slow_server()
+        async with Client(server) as client:
+            machine, engine = client._machine, server._engine()
+            assert machine is not None
+            call = asyncio.ensure_future(client.call_tool("wait"))
+            await seen["started"].wait()
+            if side == "client":
+                machine.core = Broken()
+                with pytest.raises(InternalError):
+                    client.notify("notifications/roots/list_changed")
+                with pytest.raises(InternalError):
+                    await call
+            else:
+                engine.core = Broken()
+                with pytest.raises(InternalError):
+                    server.log("info", "x")
+                await seen["cancelled"].wait()
+                with pytest.raises(Disconnected):
+                    await call
+
+    run(main())
+
+
+def test_a_cancelled_call_frees_the_thread_that_asks(run: Any, era: Any) -> None:
+    async def main() -> None:
+        server = Server("threads")
+        freed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        asked = asyncio.Event()
+
+        @server.tool
+        def ask(ctx: Context) -> str:
+            try:
+                ctx.wait(ctx.elicit("?", str))
+            except BaseException as error:
+                freed.get_loop().call_soon_threadsafe(freed.set_result, type(error).__name__)
+                raise
+            return ""
+
+        async def on_elicit(params: dict[str, Any]) -> Any:
+            asked.set()
+            await asyncio.Event().wait()
+
+        async with Client(server, mode=era, on_elicit=on_elicit) as client:
+            call = asyncio.ensure_future(client.call_tool("ask"))
+            await asked.wait()
+            call.cancel()
+            if era == "legacy":  # later, the server does not know that the user is being asked
+                assert await freed == "CancelledError"
+        await server.close()
+        assert await freed == "CancelledError"
+
+    run(main())

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .errors import (
         Cancelled,
         Disconnected,
+        InternalError,
         InvalidError,
         KeelError,
         LimitError,
@@ -32,6 +33,7 @@ __all__ = [
     "Disconnected",
     "Embedded",
     "Image",
+    "InternalError",
     "InvalidError",
     "KeelError",
     "LimitError",

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._native import NativeError
-from .errors import from_native
+from .errors import InternalError, from_native
 
 # A stream with more than this to send is full: what may be lost is dropped, the rest waits.
 FULL = 4 * 1024 * 1024
@@ -43,8 +43,11 @@ class Pump:
         """Calls a method of the core and performs the records. UsageError when the core refuses."""
         try:
             records = method(*args, int(self._time() * 1000))
-        except NativeError as error:
-            raise from_native(error) from None
+        except NativeError as refused:
+            error = from_native(refused)
+            if isinstance(error, InternalError):
+                self.broke(error)
+            raise error from None
         self._records.extend(records)
         # Records that user code causes while others are performed come after those; handlers start last.
         if not self._performing:
@@ -105,6 +108,9 @@ class Pump:
 
     def report(self, message: str, error: BaseException) -> None:
         self.loop.call_exception_handler({"message": f"mcp_keel: {message}", "exception": error})
+
+    def broke(self, error: InternalError) -> None:
+        """The core object is lost: whatever waits for it has to end. For subclasses."""
 
     def stop(self) -> None:
         self._due = 0
@@ -279,6 +285,12 @@ class _ThreadWriter:
 async def open_pipes(loop: asyncio.AbstractEventLoop, read: int, write: int, source: Source, sink: Sink) -> Any:
     """Reads from one descriptor and writes to the other; returns the reading transport."""
     watched = not (os.isatty(read) or os.isatty(write))  # a console is shared with other programs
+    if sys.platform == "win32":
+        import msvcrt
+
+        watched = False
+        for fd in (read, write):
+            msvcrt.setmode(fd, os.O_BINARY)
     try:
         if not watched:
             raise ValueError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import Awaitable, Callable
@@ -12,7 +13,7 @@ from ._native import FlatServer, NativeError
 from .context import Context
 from .driver import Pump
 from .eager import spawner
-from .errors import McpError, UsageError, from_rpc
+from .errors import InternalError, McpError, UsageError, from_rpc
 from .schema import encode, parse
 
 Handler = Callable[[Context, Any], Awaitable[str]]
@@ -66,12 +67,19 @@ class Engine(Pump):
         running = [task for _, task in self._calls.values() if task is not None]
         if not self.closed.done():
             self.closed.set_result(None)
-            self.feed(self.core.close)
+            with contextlib.suppress(InternalError):
+                self.feed(self.core.close)
             self.stop()
         for stream in list(self.outlets):
             self.on_close(stream)
         if running:  # those that will not end are left behind
             await asyncio.wait(running, timeout=2)
+
+    def broke(self, error: InternalError) -> None:
+        for call in list(self._calls):
+            self.on_cancelled(0, call, "", str(error), 0)
+        for stream in list(self.outlets):
+            self.on_close(stream)
 
     async def ask(self, call: int, key: str, request: str) -> dict[str, Any]:
         future = self._asks[call, key] = self.loop.create_future()
@@ -132,6 +140,14 @@ class Engine(Pump):
             context.cancelled = True
         if task is not None:
             task.cancel(reason)
+        for key, future in list(self._asks.items()):
+            if key[0] == call:  # a thread may wait for it
+                future.cancel()
+
+    def on_violation(self, stream: int, id: int, code: str, message: str, until: int) -> None:
+        import logging
+
+        logging.getLogger("mcp_keel").debug("a client broke a rule: %s: %s", code, message)
 
     async def _run(self, context: Context, call: int, key: str, text: str) -> None:
         try:

@@ -67,6 +67,12 @@ class PeerError(KeelError):
         return f"{self.message} ({self.rpc_code})"
 
 
+class InternalError(KeelError):
+    """A defect of this package. The server or client that raised it is of no use any more."""
+
+    code = "internal_error"
+
+
 class McpError(KeelError):
     """Raise it in a handler to answer with this JSON-RPC error."""
 
@@ -105,4 +111,5 @@ def from_rpc(error: dict[str, Any]) -> PeerError:
 
 def from_native(error: Exception) -> KeelError:
     """The exception for a call that the core refused."""
-    return UsageError(str(error), code=getattr(error, "code", "usage"))
+    code = getattr(error, "code", "usage")
+    return InternalError(str(error)) if code == InternalError.code else UsageError(str(error), code=code)

@@ -30,7 +30,7 @@ AsgiApp = Callable[
 
 # Servers keep idle connections for five seconds and more.
 IDLE_SECONDS = 4.0
-IDLE_CONNECTIONS = 32
+IDLE_CONNECTIONS = 256
 
 
 class Accepted(asyncio.Protocol):
@@ -273,6 +273,8 @@ class Pool:
     def __init__(self, machine: Machine, ssl: Any) -> None:
         self.machine = machine
         self._ssl = ssl
+        # Addresses are tried in a staggered race where the loop can do it; uvloop cannot.
+        self._racing: Any = {"happy_eyeballs_delay": 0.25} if isinstance(machine.loop, asyncio.BaseEventLoop) else {}
         self._idle: dict[str, list[_Connection]] = {}
         self._busy: dict[int, _Connection | asyncio.Task[None]] = {}
 
@@ -298,9 +300,9 @@ class Pool:
         try:
             secure = self._context() if target["tls"] else None
             _, connection = await self.machine.loop.create_connection(
-                lambda: _Connection(self, origin), host, port, ssl=secure, happy_eyeballs_delay=0.25
+                lambda: _Connection(self, origin), host, port, ssl=secure, **self._racing
             )
-        except OSError as error:
+        except Exception as error:  # resolver, socket, TLS, or a setting that the loop refuses
             self._busy.pop(stream, None)
             self.machine.failed(stream, f"cannot connect to {host} port {port}: {error}")
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import json
 import os
@@ -11,7 +12,7 @@ from typing import Any
 
 from ._native import FlatClient, NativeError
 from .driver import Pump
-from .errors import Disconnected, McpError, UsageError, from_record
+from .errors import Disconnected, InternalError, KeelError, McpError, UsageError, from_record
 from .inputs import Inputs
 from .links import Trace
 from .schema import encode
@@ -207,14 +208,13 @@ class Machine(Pump):
         error = Disconnected(message, code=code or None)
         if not self.closed.done():
             self.closed.set_result(error)
-        if not self.ready.done():
-            self.ready.set_exception(error)
-            self.ready.exception()  # maybe nobody waits for it any more
+        self._fail(error)
 
     async def shut(self) -> None:
         """Ends the connection, bounded in time, whatever state it is in."""
         if not self.closed.done():
-            self.feed(self.core.close)
+            with contextlib.suppress(InternalError):
+                self.feed(self.core.close)
             await asyncio.wait([self.closed], timeout=2)
         if self.link is not None:
             await self.link.stop()
@@ -225,9 +225,16 @@ class Machine(Pump):
             task.cancel()
         for queue in self.listeners:
             queue.put_nowait(None)
-        for future, _ in self._pending.values():
+        self._fail(Disconnected("the client was closed"))
+
+    def broke(self, error: InternalError) -> None:
+        if not self.closed.done():
+            self.closed.set_result(Disconnected(str(error), code=error.code))
+        self._fail(error)
+
+    def _fail(self, error: KeelError) -> None:
+        waiting: list[asyncio.Future[Any]] = [future for future, _ in self._pending.values()]
+        for future in (self.ready, *waiting):
             if not future.done():
-                future.set_exception(Disconnected("the client was closed"))
-        if not self.ready.done():
-            self.ready.set_exception(Disconnected("the client was closed"))
-            self.ready.exception()
+                future.set_exception(error)
+                future.exception()  # maybe nobody waits for it any more
