@@ -175,3 +175,31 @@ test("a client that does not read is not served without end", async () => {
   await client.close();
   await handle.close();
 });
+
+test("the fetch handler drops progress that nobody reads, and goes on when it is read", async () => {
+  const server = makeServer().tool("flood", {}, async (_, ctx) => {
+    for (let step = 1; step <= 10_000; step += 1) {
+      ctx.progress(step, { message: "x".repeat(1000) });
+      if (step % 100 === 0) await new Promise(setImmediate);
+    }
+    return "done";
+  });
+  const post = (message, headers = {}) =>
+    server.fetch(new Request("http://localhost/mcp", { method: "POST", headers: { ...json, ...headers }, body: JSON.stringify(message) }));
+  const opened = await server.fetch(new Request("http://localhost/mcp", { method: "POST", headers: json, body: ping }));
+  const session = { "mcp-session-id": opened.headers.get("mcp-session-id") };
+  await post({ jsonrpc: "2.0", method: "notifications/initialized" }, session);
+  const params = { name: "flood", _meta: { progressToken: 1 } };
+  const response = await post({ jsonrpc: "2.0", id: 2, method: "tools/call", params }, session);
+  const reader = response.body.getReader();
+  await reader.read();
+  for (let turn = 0; turn < 200; turn += 1) await new Promise(setImmediate);
+  let [bytes, last] = [0, ""];
+  for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    bytes += read.value.length;
+    last = Buffer.from(read.value).toString();
+  }
+  assert.ok(bytes < 3 << 20, `${bytes} bytes were kept`);
+  assert.match(last, /"done"/);
+  await server.close();
+});

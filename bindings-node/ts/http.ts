@@ -30,7 +30,7 @@ const GRACE = 2000;
 
 export async function serveHttp(serving: Serving, options: HttpOptions): Promise<HttpHandle> {
   const sockets = new Map<Socket, number>();
-  const listener = createServer({ noDelay: true }, (socket) => {
+  const listener = createServer({ noDelay: true, keepAlive: true }, (socket) => {
     sockets.set(socket, connect(serving, socket, () => sockets.delete(socket)));
   });
   const address = await listen(listener, options.port ?? 0, options.host ?? "127.0.0.1");

@@ -271,7 +271,10 @@ export class Client {
     this.#connection.notify("notifications/roots/list_changed", {});
   }
 
-  /** Changes that the server tells, until the loop is left or the server ends them. */
+  /**
+   * Changes that the server tells, until the loop is left or the server ends them. The first says which of them the
+   * server agreed to. Where several loops listen, each sees all.
+   */
   async *listen(filter: ListenFilter, options: RequestOptions = {}): AsyncGenerator<Notice, void, undefined> {
     const queue: Notice[] = [];
     const state: { over?: true; error?: unknown; wake(): void } = { wake() {} };
@@ -280,14 +283,16 @@ export class Client {
       state.wake();
     };
     const stop = new AbortController();
-    const signal = options.signal === undefined ? stop.signal : AbortSignal.any([stop.signal, options.signal]);
+    const abort = (): void => stop.abort(options.signal?.reason);
+    if (options.signal?.aborted) abort();
+    options.signal?.addEventListener("abort", abort);
     this.#listeners.add(listener);
     const end = (error?: unknown): void => {
       state.over = true;
       state.error = error;
       state.wake();
     };
-    const running = this.request("subscriptions/listen", { notifications: filter }, { ...options, signal }).then(() => end(), end);
+    const running = this.request("subscriptions/listen", { notifications: filter }, { ...options, signal: stop.signal }).then(() => end(), end);
     try {
       for (;;) {
         while (queue.length > 0) yield queue.shift()!;
@@ -296,6 +301,7 @@ export class Client {
       }
       if (state.error !== undefined) throw state.error;
     } finally {
+      options.signal?.removeEventListener("abort", abort);
       this.#listeners.delete(listener);
       stop.abort(new Cancelled("no longer listening"));
       await running;

@@ -69,7 +69,7 @@ export interface Sink {
 /** So many bytes leave at once, before the turn ends. */
 const PIECE = 64 * 1024;
 /** With so many bytes queued a stream is full: new calls on it wait. */
-const FULL = 1024 * 1024;
+export const FULL = 1024 * 1024;
 
 /** Collects what a turn writes to a stream, and hands it over as one piece. */
 export class Outlet {

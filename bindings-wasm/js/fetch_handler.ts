@@ -1,5 +1,5 @@
 /** Web standard requests and responses over a server; for edge runtimes, and frameworks that speak them. */
-import { joined } from "./driver.js";
+import { FULL, joined } from "./driver.js";
 import type { HttpSink, Serving } from "./serving.js";
 
 const NO_BODY = new Set([101, 204, 205, 304]);
@@ -12,7 +12,7 @@ export async function fetchHandler(serving: Serving, request: Request): Promise<
   for (const [name, value] of request.headers) head += `\n${name}: ${value}`;
   const body = new Uint8Array(await request.arrayBuffer());
   return new Promise((resolve) => {
-    const answer = new Answer(resolve, () => serving.gone(stream));
+    const answer = new Answer(resolve, serving, () => stream);
     const stream = serving.request(head, body, answer);
     if (request.signal.aborted) answer.drop();
     else request.signal.addEventListener("abort", () => answer.drop(), { once: true });
@@ -22,7 +22,8 @@ export async function fetchHandler(serving: Serving, request: Request): Promise<
 /** Becomes a Response with a fixed body when all of it comes in one turn, else one with a stream. */
 class Answer implements HttpSink {
   readonly #resolve: (response: Response) => void;
-  readonly #gone: () => void;
+  readonly #serving: Serving;
+  readonly #stream: () => number;
   #status = 0;
   #headers: [string, string][] = [];
   #chunks: Uint8Array[] = [];
@@ -30,9 +31,14 @@ class Answer implements HttpSink {
   #over = false;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
 
-  constructor(resolve: (response: Response) => void, gone: () => void) {
+  constructor(resolve: (response: Response) => void, serving: Serving, stream: () => number) {
     this.#resolve = resolve;
-    this.#gone = gone;
+    this.#serving = serving;
+    this.#stream = stream;
+  }
+
+  get full(): boolean {
+    return (this.#controller?.desiredSize ?? 1) <= 0;
   }
 
   head(status: number, headers: string): void {
@@ -52,7 +58,7 @@ class Answer implements HttpSink {
   drop(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#gone();
+    this.#serving.gone(this.#stream());
     this.#resolve(new Response(null, { status: 499 }));
   }
 
@@ -65,9 +71,10 @@ class Answer implements HttpSink {
         start: (controller: ReadableStreamDefaultController<Uint8Array>) => {
           this.#controller = controller;
         },
+        pull: () => this.#serving.drained(),
         cancel: () => this.drop(),
       };
-      const stream = new ReadableStream<Uint8Array>(source);
+      const stream = new ReadableStream<Uint8Array>(source, new ByteLengthQueuingStrategy({ highWaterMark: FULL }));
       this.#resolve(new Response(stream, { status: this.#status, headers: this.#headers }));
     }
     for (const chunk of this.#chunks.splice(0)) this.#controller?.enqueue(chunk);

@@ -20,6 +20,8 @@ export interface HttpSink {
   head(status: number, headers: string): void;
   body(bytes: Uint8Array, last: boolean): void;
   flush(): void;
+  /** Whether the client reads too slowly to be sent more. */
+  readonly full: boolean;
 }
 
 export interface ServingOptions {
@@ -59,7 +61,7 @@ export class Serving {
     }
     this.#handlers = handlers;
     this.#options = options;
-    this.#deadline = new Deadline((time) => this.#do(this.#flat.timeout(time)));
+    this.#deadline = new Deadline((time) => this.#feed((flat) => flat.timeout(time)));
     this.setCatalog(catalog);
   }
 
@@ -76,16 +78,19 @@ export class Serving {
   }
 
   receive(stream: number, bytes: Uint8Array): void {
-    if (this.#outlets.has(stream)) this.#do(this.#flat.receive(stream, bytes, now()));
+    if (this.#outlets.has(stream)) this.#feed((flat, time) => flat.receive(stream, bytes, time));
   }
 
   end(stream: number): void {
-    if (this.#outlets.has(stream)) this.#do(this.#flat.end(stream, now()));
+    if (this.#outlets.has(stream)) this.#feed((flat, time) => flat.end(stream, time));
   }
 
   /** Nothing can be delivered on that connection or request any more. */
   gone(stream: number): void {
-    if (this.#outlets.delete(stream) || this.#answers.delete(stream)) this.#do(this.#flat.gone(stream, now()));
+    if (!this.#outlets.delete(stream) && !this.#answers.delete(stream)) return;
+    this.#feed((flat, time) => flat.gone(stream, time));
+    // Calls that wait for their client to read will not see it read.
+    this.drained();
   }
 
   request(head: string, body: Uint8Array, sink: HttpSink): number {
@@ -121,7 +126,7 @@ export class Serving {
 
   /** Whether the client of that stream reads too slowly to be sent more. */
   full(stream: number): boolean {
-    return this.#outlets.get(stream)?.full ?? false;
+    return (this.#outlets.get(stream) ?? this.#answers.get(stream))?.full ?? false;
   }
 
   /** The client of a full stream has read on. */
@@ -253,13 +258,26 @@ export class Serving {
   #respond(context: Context, outcome: string): void {
     context.finish();
     this.#forget(context.call);
-    let records;
     try {
-      records = this.#flat.respond(context.call, outcome, now());
+      this.act((flat, time) => flat.respond(context.call, outcome, time));
     } catch (error) {
       // The core takes no such outcome; the call must get an answer all the same.
-      this.#tell(() => this.#options.onError?.(fromCore(error), context.key));
-      records = this.#flat.respond(context.call, failure(words(error)), now());
+      this.#tell(() => this.#options.onError?.(error, context.key));
+      this.#feed((flat, time) => flat.respond(context.call, failure(words(error)), time));
+    }
+  }
+
+  /** Input of a transport. What goes wrong with it is nobody's call: it ends the connections, not the process. */
+  #feed(input: (flat: FlatServer, now: number) => Records): void {
+    let records;
+    try {
+      records = input(this.#flat, now());
+    } catch (error) {
+      this.#tell(() => this.#options.onError?.(fromCore(error), "core"));
+      this.#deadline.stop();
+      for (const outlet of this.#outlets.values()) outlet.sink.close();
+      this.#outlets.clear();
+      return;
     }
     this.#do(records);
   }
