@@ -84,7 +84,7 @@ fn a_call_in_both_eras_on_one_pipe() {
             r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"add","arguments":{{"a":1,"b":1}},{META}}}}}"#
         ),
     );
-    let answer = server.respond(records[0].id, r#"{"result":{"content":[]}}"#, 0).expect("known");
+    let answer = server.respond(records[0].id, r#"{"result":{"structuredContent":{"result":2}}}"#, 0).expect("known");
     assert!(text(&answer[0]).contains(r#""resultType":"complete""#));
 }
 

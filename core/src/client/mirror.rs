@@ -196,7 +196,8 @@ mod tests {
             let schema = format!(r#"{{"properties":{{"q":{{"type":"string","x-mcp-header":"q"}},"p":{property}}}}}"#);
             assert!(marks(&schema).is_err(), "{property}");
         }
-        let behind = r##"{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string","x-mcp-header":"A"}}}"##;
+        let behind =
+            r##"{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string","x-mcp-header":"A"}}}"##;
         assert!(marks(behind).is_err());
         let mut deep = r#"{"type":"string","x-mcp-header":"A"}"#.to_string();
         for _ in 0..100 {

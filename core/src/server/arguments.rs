@@ -12,9 +12,11 @@ pub(crate) fn check(schema: &str, value: &str) -> Option<String> {
 }
 
 fn fault(schema: &str, value: &str, at: &mut String) -> Option<String> {
-    let names = ["type", "required", "properties", "items", "enum", "const", "additionalProperties"];
-    let [kinds, required, properties, items, choices, constant, additional] = json::pick(schema, names);
-    let place = |at: &str| if at.is_empty() { String::from("the arguments") } else { String::from(at) };
+    let [kinds, required, properties, choices, constant] =
+        json::pick(schema, ["type", "required", "properties", "enum", "const"]);
+    let [items, prefix, additional, patterns] =
+        json::pick(schema, ["items", "prefixItems", "additionalProperties", "patternProperties"]);
+    let place = |at: &str| if at.is_empty() { String::from("the value") } else { String::from(at) };
     if let Some(kinds) = kinds {
         let fits = json::string(kinds).map_or_else(
             || json::elements(kinds).filter_map(json::string).any(|kind| is(&kind, value)),
@@ -38,7 +40,7 @@ fn fault(schema: &str, value: &str, at: &mut String) -> Option<String> {
         }
         for (name, member) in json::members(value) {
             let schema = properties.and_then(|properties| json::get(properties, &name));
-            if schema.is_none() && additional == Some("false") {
+            if schema.is_none() && additional == Some("false") && patterns.is_none() {
                 return Some(format!("{}: `{name}` is not expected", place(at)));
             }
             let found = schema.and_then(|schema| deeper(at, &name, |at| fault(schema, member, at)));
@@ -47,7 +49,9 @@ fn fault(schema: &str, value: &str, at: &mut String) -> Option<String> {
             }
         }
     }
-    if let (Some(items), true) = (items.filter(|items| json::is_object(items)), json::is_array(value)) {
+    // With `prefixItems`, `items` speaks of the rest only.
+    let items = items.filter(|items| json::is_object(items) && prefix.is_none());
+    if let (Some(items), true) = (items, json::is_array(value)) {
         for (index, element) in json::elements(value).enumerate() {
             let found = deeper(at, &format!("{index}"), |at| fault(items, element, at));
             if found.is_some() {
@@ -130,11 +134,14 @@ mod tests {
         }
         assert_eq!(says(r#"{"days":3.5}"#).as_deref(), Some("/days: 3.5 is not an integer"));
         assert_eq!(says(r#"{"days":"3"}"#).as_deref(), Some("/days: \"3\" is not an integer"));
-        assert_eq!(says("{}").as_deref(), Some("the arguments: `days` is required"));
+        assert_eq!(says("{}").as_deref(), Some("the value: `days` is required"));
         assert_eq!(says(r#"{"days":1,"tags":[1]}"#).as_deref(), Some("/tags/0: 1 is not a string"));
-        assert_eq!(says(r#"{"days":1,"x":1}"#).as_deref(), Some("the arguments: `x` is not expected"));
+        assert_eq!(says(r#"{"days":1,"x":1}"#).as_deref(), Some("the value: `x` is not expected"));
         assert!(says(r#"{"days":1,"unit":"k"}"#).is_some());
         assert!(says(r#"{"days":null}"#).is_some());
+        let open = r#"{"additionalProperties":false,"patternProperties":{"^x-":{}}}"#;
+        assert_eq!(check(open, r#"{"x-a":1}"#), None, "what is not understood is not refused");
+        assert_eq!(check(r#"{"prefixItems":[{}],"items":{"type":"null"}}"#, "[1]"), None);
     }
 
     #[test]

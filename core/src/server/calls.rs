@@ -107,6 +107,7 @@ impl Server {
         };
         match outcome {
             Ok(result) => {
+                let result = self.checked_output(&call, result);
                 let result = revision.write_result(call.row, &result, &self.facts());
                 self.answer(call.to, message::write_result(&call.id, &result), 200);
             }
@@ -117,6 +118,15 @@ impl Server {
         }
         self.close_if_idle(call.to.peer);
         Ok(())
+    }
+
+    /// A tool's result, or the failure that it is when it breaks the tool's own promise (TOOL-020).
+    fn checked_output(&mut self, call: &Call, result: String) -> String {
+        let fault = call.key.strip_prefix("tools/call ").and_then(|tool| self.catalog.output_fault(tool, &result));
+        let Some(fault) = fault else { return result };
+        let text = format!("the tool's output does not fit its output schema: {fault}");
+        self.violation(call.to.stream, "invalid_result", text.clone());
+        failure(&text)
     }
 
     /// What is known about a running call, as JSON.
@@ -187,6 +197,12 @@ impl Server {
             self.handle_gone(peer, reason);
         }
     }
+}
+
+/// The result of a tool that failed.
+pub(super) fn failure(text: &str) -> String {
+    let block = Object::new().string("type", "text").string("text", text).finish();
+    Object::new().raw("content", &json::array([&*block])).bool("isError", true).finish()
 }
 
 /// The result that a handler gave, with what every answer must have; or why it cannot be sent.

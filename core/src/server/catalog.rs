@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 
+use super::arguments;
 use super::template::Template;
 use crate::error::{Error, RpcError, code};
 use crate::json::{self, Object, Raw};
@@ -150,6 +151,27 @@ impl Catalog {
         let (template, values) = self.patterns.iter().find_map(|(text, pattern)| Some((text, pattern.fit(uri)?)))?;
         let variables = values.iter().fold(Object::new(), |out, (name, value)| out.string(name, value)).finish();
         Some((format!("resources/read {template}"), input.raw("variables", &variables).finish()))
+    }
+
+    /// The kinds that have entries, as capabilities name them.
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &'static str> {
+        let resources = !self.resources.is_empty() || !self.templates.is_empty();
+        let kinds =
+            [(!self.tools.is_empty(), "tools"), (resources, "resources"), (!self.prompts.is_empty(), "prompts")];
+        kinds.into_iter().filter(|(some, _)| *some).map(|(_, kind)| kind)
+    }
+
+    /// What is wrong with the structured content of a tool's result (TOOL-010); an error needs none.
+    pub(crate) fn output_fault(&self, tool: &str, result: &str) -> Option<String> {
+        let schema = json::get(self.tools.get(tool)?, "outputSchema")?;
+        let [value, failed] = json::pick(result, ["structuredContent", "isError"]);
+        if failed == Some("true") {
+            return None;
+        }
+        match value {
+            None => Some("the tool has an output schema, but its result has no `structuredContent`".to_string()),
+            Some(value) => arguments::check(schema, value),
+        }
     }
 
     /// The kinds whose entries differ: the words of the list-changed notifications.

@@ -21,7 +21,7 @@ mod peers;
 mod requests;
 mod template;
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -161,6 +161,8 @@ pub enum Event {
 pub struct Server {
     pub(crate) config: Config,
     catalog: Catalog,
+    /// Kinds that a catalog ever held: what was declared to somebody stays served, if only as an empty list (TOOL-001).
+    offered: BTreeSet<&'static str>,
     rng: ChaCha20Rng,
     /// For fingerprints.
     key: [u8; 16],
@@ -186,6 +188,7 @@ impl Server {
         Self {
             config,
             catalog: Catalog::default(),
+            offered: BTreeSet::new(),
             rng,
             key,
             peers: BTreeMap::new(),
@@ -305,6 +308,7 @@ impl Server {
     pub fn set_catalog(&mut self, text: &str) -> Result<(), Error> {
         let catalog = Catalog::parse(text)?;
         let changed = catalog.changed(&self.catalog);
+        self.offered.extend(catalog.kinds());
         self.catalog = catalog;
         for kind in changed {
             self.announce_list(kind);

@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use super::calls::Call;
+use super::calls::{Call, failure};
 use super::peers::{Listen, ReplyTo, Session};
 use super::{Channel, Event, Server, arguments};
 use crate::error::{RpcError, code};
@@ -136,12 +136,11 @@ impl Server {
 
     /// What follows from the catalog and the configuration.
     fn own_capabilities(&self, revision: Revision) -> [(bool, &'static str, &'static str); 5] {
-        let catalog = &self.catalog;
-        let has_resources = !catalog.resources.is_empty() || !catalog.templates.is_empty();
+        let once = |kind| self.offered.contains(kind);
         [
-            (!catalog.tools.is_empty(), "tools", r#"{"listChanged":true}"#),
-            (has_resources, "resources", r#"{"subscribe":true,"listChanged":true}"#),
-            (!catalog.prompts.is_empty(), "prompts", r#"{"listChanged":true}"#),
+            (once("tools"), "tools", r#"{"listChanged":true}"#),
+            (once("resources"), "resources", r#"{"subscribe":true,"listChanged":true}"#),
+            (once("prompts"), "prompts", r#"{"listChanged":true}"#),
             (true, "logging", "{}"),
             (self.config.completions && revision.rules().completions_capability, "completions", "{}"),
         ]
@@ -190,9 +189,7 @@ impl Server {
                 self.answer_error(to, Some(&id), &error, status);
             }
             Refusal::Tool(text) => {
-                let block = Object::new().string("type", "text").string("text", &text).finish();
-                let result = Object::new().raw("content", &json::array([&*block])).bool("isError", true).finish();
-                let result = revision.write_result(row, &result, &self.facts());
+                let result = revision.write_result(row, &failure(&text), &self.facts());
                 self.answer(to, message::write_result(&id, &result), 200);
             }
         }
