@@ -5,14 +5,14 @@ import { connect } from "node:net";
 import { once } from "node:events";
 import { test } from "node:test";
 import { Cancelled, Client, Disconnected, UsageError } from "mcp-keel";
-import { deferred, ERAS, fixtureHttp, makeServer, path, run } from "./support.mjs";
+import { deferred, ERAS, fixtureHttp, makeServer, opening, path, run } from "./support.mjs";
 
 const json = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const ping = JSON.stringify({
   jsonrpc: "2.0",
   id: 1,
   method: "initialize",
-  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
+  params: await opening(),
 });
 
 for (const era of [...ERAS, "auto"]) {

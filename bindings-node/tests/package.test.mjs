@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import * as esm from "mcp-keel";
-import { path, run } from "./support.mjs";
+import { opening, path, run } from "./support.mjs";
 
 const require = createRequire(import.meta.url);
 const addon = require(path(`../${readdirSync(path("..")).find((name) => /^mcp-keel\..*\.node$/.test(name))}`));
@@ -72,13 +72,13 @@ test("records are flat, with bytes for what is written", () => {
   assert.equal(records[6], "wait");
 });
 
-test("large texts cross whole", () => {
+test("large texts cross whole", async () => {
   const text = "ü🦀".repeat(200_000);
   const server = new addon.FlatServer(config, seed);
   server.setCatalog(JSON.stringify({ tools: [{ name: "t", inputSchema: { type: "object" } }] }), 0);
   server.open(1, "pipe", 0);
   const say = (message) => server.receive(1, Buffer.from(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`), 0);
-  say({ id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "x", version: "1" } } });
+  say({ id: 1, method: "initialize", params: await opening() });
   say({ method: "notifications/initialized" });
   const records = say({ id: 2, method: "tools/call", params: { name: "t", arguments: { text } } });
   const at = records.indexOf("call");

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { Client, Disconnected } from "mcp-keel";
-import { ERAS, FIXTURE, path, program, run } from "./support.mjs";
+import { ERAS, FIXTURE, opening, path, program, run } from "./support.mjs";
 
 const SERVER = `
 import { Server } from "mcp-keel";
@@ -14,7 +14,7 @@ const initialize = JSON.stringify({
   jsonrpc: "2.0",
   id: 1,
   method: "initialize",
-  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
+  params: await opening(),
 });
 const call = (id, name, args = {}) =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });

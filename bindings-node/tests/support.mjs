@@ -57,3 +57,11 @@ export async function fixtureHttp() {
 export function program(source) {
   return { command: process.execPath, args: ["--input-type=module", "--eval", source], cwd: path(".") };
 }
+
+/** The params of a legacy `initialize`, in the newest revision that has one. */
+export async function opening() {
+  const client = await Client.connect(makeServer(), { mode: "legacy" });
+  const { revision: protocolVersion } = client;
+  await client.close();
+  return { protocolVersion, capabilities: {}, clientInfo: { name: "raw", version: "1" } };
+}
