@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shutil
+import ssl
+import subprocess
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -174,8 +178,6 @@ def test_cut_answers_and_nonsense_end_the_call(run: Any) -> None:
 
 
 def test_without_an_event_loop(era: Any) -> None:
-    import subprocess
-
     server = subprocess.Popen([*FIXTURE, "--http", "0"], stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     word, port = server.stdout.readline().split()
@@ -185,6 +187,32 @@ def test_without_an_event_loop(era: Any) -> None:
     server.terminate()
     assert server.wait(10) == 0
     server.stdout.close()
+
+
+def test_tls(run: Any, tmp_path: Path) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is needed to make a certificate")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject]
+    subprocess.run([*make, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    served.load_cert_chain(certificate, key)
+    trusted = ssl.create_default_context(cafile=str(certificate))
+
+    async def main() -> None:
+        server, _ = small()
+        port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        task = asyncio.ensure_future(server.serve_http(port=0, started=port.set_result, ssl=served))
+        url = f"https://localhost:{await port}/mcp"
+        async with Client(url, ssl=trusted) as client:
+            assert (await client.call_tool("echo", {"text": "secret"})).text == "secret"
+        with pytest.raises(Disconnected, match="certificate"):
+            await Client(url).connect()
+        await server.close()
+        await task
+
+    run(main())
 
 
 class Asgi:

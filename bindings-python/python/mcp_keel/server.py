@@ -28,8 +28,11 @@ class Server:
     """A server with its tools, resources and prompts. It may serve many connections at once.
 
     `hosts` and `origins` are the values of the Host and Origin headers that HTTP requests may have;
-    left out, only this machine; "any" takes all. `limits`, `cache`, `capabilities` and `revisions` are
-    as the README describes them.
+    left out, only those of this machine; "any" takes all. `path` is the HTTP endpoint. `limits` are
+    bounds by name (`messageBytes`, `nesting`, `batch`, `sessions`, `pendingCalls`, `queueBytes`),
+    `page_size` is how many entries a list answers at once (all), `cache` how long clients may keep lists
+    (`{"ttlMs", "scope"}`), `capabilities` what is announced beside what is registered, `revisions` which
+    revisions of the protocol are spoken (all). Other arguments are members of the server's info.
     """
 
     def __init__(
