@@ -49,7 +49,16 @@ pub fn headers(lines: &str) -> Vec<(String, String)> {
 ///
 /// # Errors
 /// What is malformed.
-pub fn messages(mut bytes: &[u8]) -> Result<Vec<Message>, String> {
+pub fn messages(bytes: &[u8]) -> Result<Vec<Message>, String> {
+    let (out, rest) = split(bytes)?;
+    if rest.is_empty() || out.last().is_some_and(|last| !last.complete) { Ok(out) } else { Err("a cut head".into()) }
+}
+
+/// The messages whose heads are there, and what follows them.
+///
+/// # Errors
+/// What is malformed.
+pub fn split(mut bytes: &[u8]) -> Result<(Vec<Message>, &[u8]), String> {
     let mut out = Vec::new();
     while let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
         let head = std::str::from_utf8(&bytes[..end]).map_err(|_| "a head that is not UTF-8")?;
@@ -66,7 +75,7 @@ pub fn messages(mut bytes: &[u8]) -> Result<Vec<Message>, String> {
         bytes = &bytes[used..];
         out.push(Message { start: start.to_owned(), headers, body, complete });
     }
-    if bytes.is_empty() || out.last().is_some_and(|last| !last.complete) { Ok(out) } else { Err("a cut head".into()) }
+    Ok((out, bytes))
 }
 
 fn chunked(bytes: &[u8]) -> Result<(Vec<u8>, usize, bool), String> {

@@ -126,8 +126,7 @@ impl Session<'_> {
         if let Reply::Refused { code, message } = &self.last {
             return Err(format!("refused at the end: {code}: {message}"));
         }
-        if let Some(mut tap) = self.tap.take() {
-            tap.finish();
+        if let Some(tap) = self.tap.take() {
             self.outcome.checked = tap.checked;
             if !tap.faults.is_empty() {
                 return Err(format!("schema: {}", tap.faults.join("\n  schema: ")));

@@ -23,8 +23,10 @@ pub struct Tap<'a> {
     exchange: BTreeMap<u64, String>,
     /// What came from the peer and makes no whole line yet.
     peer: BTreeMap<u64, Vec<u8>>,
-    /// What was written where whole messages show at the end only.
+    /// What was written on HTTP; whether it is an event stream.
     written: BTreeMap<u64, (bool, Vec<u8>)>,
+    /// How many messages of raw HTTP were checked.
+    judged: BTreeMap<u64, usize>,
     /// How many messages were checked.
     pub checked: usize,
     /// What was wrong with them.
@@ -43,6 +45,7 @@ impl<'a> Tap<'a> {
             exchange: BTreeMap::new(),
             peer: BTreeMap::new(),
             written: BTreeMap::new(),
+            judged: BTreeMap::new(),
             checked: 0,
             faults: Vec::new(),
         }
@@ -94,13 +97,14 @@ impl<'a> Tap<'a> {
         waiting.extend_from_slice(bytes);
         let side = self.peer_side();
         if self.link == "http1" {
-            let Ok(messages) = http::messages(&waiting) else { return };
-            if let Some(message) = messages.last().filter(|last| last.complete) {
-                let (headers, body) = (message.headers.clone(), message.body.clone());
-                self.asked(stream, &headers, &body);
-            } else {
-                self.peer.insert(stream, waiting);
+            let Ok((messages, rest)) = http::split(&waiting) else { return };
+            let whole = messages.iter().all(|message| message.complete);
+            let rest = rest.to_vec();
+            // A body that is still under way is read again with its rest.
+            if whole {
+                messages.iter().for_each(|message| self.asked(stream, &message.headers, &message.body));
             }
+            self.peer.insert(stream, if whole { rest } else { waiting });
             return;
         }
         let key = self.key(stream);
@@ -152,6 +156,7 @@ impl<'a> Tap<'a> {
         match (self.ours, &*record.kind) {
             (_, "write") if self.link == "http1" => {
                 self.written.entry(record.stream).or_default().1.extend_from_slice(&record.text);
+                self.raw_http(record.stream);
             }
             (_, "write") => {
                 let key = self.key(record.stream);
@@ -198,35 +203,31 @@ impl<'a> Tap<'a> {
         }
     }
 
-    /// Checks what was written as raw HTTP; call it at the end of the session.
-    pub fn finish(&mut self) {
-        if self.link != "http1" {
-            return;
-        }
-        for (stream, (_, text)) in std::mem::take(&mut self.written) {
-            let messages = match http::messages(&text) {
-                Ok(messages) => messages,
-                Err(fault) => {
-                    self.faults.push(format!("raw HTTP: {fault}"));
-                    continue;
-                }
-            };
-            let mut key = self.key(stream);
-            for message in messages.iter().filter(|message| !message.body.is_empty()) {
-                if let Some(session) = message.header("mcp-session-id") {
-                    key = session.to_owned();
-                    if let Some(begun) = self.conversations.remove(&format!("stream {stream}")) {
-                        self.conversations.insert(key.clone(), begun);
-                    }
-                }
-                if is_sse(&message.headers) {
-                    let all = http::event_messages(&message.body).unwrap_or_default();
-                    all.iter().for_each(|message| self.judge(&key, message.to_string().as_bytes()));
-                } else {
-                    self.judge(&key, &message.body);
+    /// What was written as raw HTTP, as far as it was not checked yet.
+    fn raw_http(&mut self, stream: u64) {
+        let Some((_, text)) = self.written.get(&stream) else { return };
+        let messages = match http::split(text) {
+            Ok((messages, _)) => messages,
+            Err(fault) => return self.faults.push(format!("raw HTTP: {fault}")),
+        };
+        let mut key = self.key(stream);
+        let mut said = Vec::new();
+        for message in messages.iter().filter(|message| !message.body.is_empty()) {
+            if let Some(session) = message.header("mcp-session-id") {
+                key = session.to_owned();
+                if let Some(begun) = self.conversations.remove(&format!("stream {stream}")) {
+                    self.conversations.insert(key.clone(), begun);
                 }
             }
+            if is_sse(&message.headers) {
+                let all = http::event_messages(&message.body).unwrap_or_default();
+                said.extend(all.iter().map(|message| (key.clone(), message.to_string().into_bytes())));
+            } else if message.complete {
+                said.push((key.clone(), message.body.clone()));
+            }
         }
+        let done = self.judged.insert(stream, said.len()).unwrap_or_default();
+        said.iter().skip(done).for_each(|(key, text)| self.judge(key, text));
     }
 
     fn judge(&mut self, key: &str, text: &[u8]) {
