@@ -16,15 +16,19 @@ from typing import Any
 import pytest
 from conftest import FIXTURE
 
-from mcp_keel import Client, Disconnected, SyncClient, links
+from mcp_keel import Client, Disconnected, Server, SyncClient, links
 
 STDIO = [*FIXTURE, "--stdio"]
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
-}
+
+
+def initialize() -> dict[str, Any]:
+    """The first message of the older era, as our own client sends it."""
+    sent: list[str] = []
+    with SyncClient(Server("any"), mode="legacy", trace=lambda direction, text: sent.append(text)):
+        return dict(json.loads(sent[0]))
+
+
+INITIALIZE = initialize()
 
 
 def call(id: int, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -264,7 +264,8 @@ class Client:
     ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """Notifications about changed lists and about the resources in `uris`, as (method, params).
 
-        Ends when the server ends it, or with the loop over it.
+        Begins with the first step of the loop over it; in the newer era the first notification confirms
+        what is listened to. Ends when the server ends it, or with the loop.
         """
         asked = {"toolsListChanged": tools, "promptsListChanged": prompts, "resourcesListChanged": resources}
         wanted: dict[str, Any] = {name: True for name, value in asked.items() if value}
