@@ -5,6 +5,7 @@ mod common;
 
 use common::{ERAS, example, options, soon};
 use mcp_keel::{Client, Command, Error, Mode, Options, Target, serde_json::json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 fn fixture() -> Target {
     Target::command(example("fixture_server"), ["--stdio"])
@@ -111,4 +112,52 @@ async fn big_arguments_and_results() {
     let text = "ü".repeat(2 << 20);
     assert_eq!(client.call_tool("echo", json!({"text": text})).await.unwrap().text(), text);
     client.close().await;
+}
+
+/// Some hosts give their children sockets for stdin and stdout.
+#[tokio::test]
+async fn a_server_on_sockets() {
+    let (input, server_input) = std::os::unix::net::UnixStream::pair().unwrap();
+    let (output, server_output) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut child = tokio::process::Command::new(example("fixture_server"))
+        .arg("--stdio")
+        .stdin(std::os::fd::OwnedFd::from(server_input))
+        .stdout(std::os::fd::OwnedFd::from(server_output))
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let stream = |socket: std::os::unix::net::UnixStream| {
+        socket.set_nonblocking(true).unwrap();
+        tokio::net::UnixStream::from_std(socket).unwrap()
+    };
+    let target = Target::duplex(stream(output), stream(input));
+    let client = Client::connect(target, options(Mode::Modern)).await.unwrap();
+    let text = "x".repeat(1 << 20);
+    assert_eq!(client.call_tool("echo", json!({"text": text})).await.unwrap().text(), text);
+    soon(client.close()).await;
+    assert!(soon(child.wait()).await.unwrap().success());
+}
+
+/// A host that dies takes its calls with it: the server does not wait for their end.
+#[tokio::test]
+async fn a_server_whose_host_is_gone_ends() {
+    let mut child = tokio::process::Command::new(example("fixture_server"))
+        .arg("--stdio")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let slow = json!({"name": "slow", "arguments": {"ms": 600_000}});
+    let client = json!({"protocolVersion": "any", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    for (id, method, params) in [(1, "initialize", client), (2, "tools/call", slow), (3, "tools/list", json!({}))] {
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    }
+    // The list is answered after the slow call was read.
+    while !soon(lines.next_line()).await.unwrap().unwrap().contains("\"id\":3") {}
+    drop((stdin, lines));
+    assert!(soon(child.wait()).await.unwrap().success());
 }

@@ -74,6 +74,14 @@ async fn nobody_listening_is_said_at_once() {
     assert!(error.to_string().contains("refused"), "{error}");
 }
 
+#[tokio::test]
+async fn what_is_no_url_is_refused() {
+    for url in ["", "nonsense", "ftp://localhost/mcp", "http://"] {
+        let error = soon(Client::connect(Target::http(url), options(Mode::Auto))).await.err().unwrap();
+        assert!(!matches!(error, Error::Timeout(_) | Error::Peer { .. }), "{url}: {error:?}");
+    }
+}
+
 /// A server that vanishes in the middle of calls.
 #[tokio::test]
 async fn a_vanished_server_ends_every_pending_call() {

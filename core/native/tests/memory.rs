@@ -193,6 +193,45 @@ async fn a_slow_reader_slows_the_handler() {
     assert_eq!(fixture.steps.load(Ordering::SeqCst), STEPS);
 }
 
+/// Announcements wait for nobody: a client that reads none of them is given up, and the server goes on.
+#[tokio::test]
+async fn a_client_that_reads_no_announcements_is_given_up() {
+    let fixture = fixture();
+    let (ours, theirs) = tokio::io::duplex(1 << 10);
+    let server = fixture.server.clone();
+    let serving = tokio::spawn(async move {
+        let (reader, writer) = tokio::io::split(theirs);
+        server.connection(reader, writer).await
+    });
+    let (reader, mut writer) = tokio::io::split(ours);
+    let messages = [
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "any", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": "memo://a"}}),
+    ];
+    let mut lines = BufReader::new(reader).lines();
+    for message in messages {
+        writer.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+        if message.get("id").is_some() {
+            soon(lines.next_line()).await.unwrap().unwrap();
+        }
+    }
+    let mut announced = 0;
+    while !serving.is_finished() && announced < 1_000_000 {
+        fixture.server.resource_updated("memo://a").unwrap();
+        announced += 1;
+        if announced % 1000 == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert!(announced > 10_000, "given up after {announced}");
+    let ended = soon(serving).await.unwrap();
+    assert!(matches!(ended, Err(Error::Disconnected(_))), "{ended:?}");
+    let client = Client::connect(&fixture.server, options(Mode::Modern)).await.unwrap();
+    client.list_tools().await.unwrap();
+}
+
 #[tokio::test]
 async fn what_is_not_valid_is_refused_at_once() {
     let tool = Tool::new("bad").input_schema(json!({"type": "string"}));
