@@ -295,6 +295,21 @@ for (const mode of ERAS) {
     });
   });
 
+  test(`${mode}: the server asks for roots anew`, async () => {
+    const told = deferred();
+    const server = makeServer({ onNotice: (method) => told.resolve(method) }).tool("roots", {}, (_, ctx) => ctx.roots().then((roots) => roots[0].uri));
+    let folder = "file:///a";
+    await connected(server, { mode, roots: () => [{ uri: folder }] }, async (client) => {
+      assert.equal((await client.callTool("roots")).text, "file:///a");
+      folder = "file:///b";
+      if (mode === "legacy") {
+        client.rootsChanged();
+        assert.equal(await told.promise, "notifications/roots/list_changed");
+      }
+      assert.equal((await client.callTool("roots")).text, "file:///b");
+    });
+  });
+
   test(`${mode}: the context knows its caller`, async () => {
     const server = makeServer().tool("who", {}, (_, ctx) => ({ info: ctx.info, key: ctx.key }));
     await connected(server, { mode, name: "someone", version: "2" }, async (client) => {

@@ -44,7 +44,7 @@ export interface ClientOptions {
   onElicit?: (request: ElicitRequest, signal: AbortSignal) => Maybe<ElicitResult | { [name: string]: unknown } | null>;
   /** Asks a model for the server: a text, or a whole result. */
   onSample?: (request: SampleRequest, signal: AbortSignal) => Maybe<SampleResult | string>;
-  /** The folders that this client works in. */
+  /** The folders that this client works in; from a function, they may change: see `rootsChanged`. */
   roots?: Root[] | (() => Maybe<Root[]>);
   /** Called for notifications of the server, log messages among them. */
   onNotice?: (notice: Notice) => void;
@@ -139,7 +139,7 @@ export class Client {
       capabilities: {
         elicitation: options.onElicit && {},
         sampling: options.onSample && {},
-        roots: options.roots && {},
+        roots: options.roots && (typeof options.roots === "function" ? { listChanged: true } : {}),
         ...options.capabilities,
       },
       mode: options.mode,
