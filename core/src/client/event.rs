@@ -99,6 +99,8 @@ pub enum Event {
     },
     /// A notification of the server.
     Notice {
+        /// The listening request that it is for; 0 when it is for none.
+        handle: u64,
         /// Its method.
         method: String,
         /// Its parameters as JSON.

@@ -180,7 +180,15 @@ impl Client {
                     self.withdrawn(&id);
                 }
             }
-            _ => self.tell(Event::Notice { method: method.to_string(), params: params.to_string() }),
+            _ => {
+                let mut listeners = self.listeners(method, params);
+                if listeners.is_empty() {
+                    listeners.push(0);
+                }
+                for handle in listeners {
+                    self.tell(Event::Notice { handle, method: method.to_string(), params: params.to_string() });
+                }
+            }
         }
     }
 

@@ -8,8 +8,21 @@ use alloc::vec::Vec;
 use super::{Client, Event, Phase, Purpose};
 use crate::error::{Error, RpcError};
 use crate::json::{self, Object};
+use crate::revision::wire;
 
 pub(super) const METHOD: &str = "subscriptions/listen";
+
+/// Which member of the filter asks for which notification.
+const LISTS: [(&str, &str); 3] = [
+    ("notifications/tools/list_changed", "toolsListChanged"),
+    ("notifications/prompts/list_changed", "promptsListChanged"),
+    ("notifications/resources/list_changed", "resourcesListChanged"),
+];
+
+/// Whether what follows a subscribed URI lies below it (RES-011).
+fn below(wanted: &str, rest: &str) -> bool {
+    wanted.ends_with('/') || rest.starts_with('/')
+}
 
 impl Client {
     pub(super) fn listen_by_subscribing(&mut self, handle: u64) {
@@ -86,7 +99,32 @@ impl Client {
             agreed = agreed.raw("resourceSubscriptions", &json::array(uris.iter().map(String::as_str)));
         }
         let params = Object::new().raw("notifications", &agreed.finish()).finish();
-        self.tell(Event::Notice { method: "notifications/subscriptions/acknowledged".to_string(), params });
+        let method = "notifications/subscriptions/acknowledged".to_string();
+        self.tell(Event::Notice { handle, method, params });
+    }
+
+    /// The listening requests that a notification is for: the one that it names, else those that asked for its kind.
+    pub(super) fn listeners(&self, method: &str, params: &str) -> Vec<u64> {
+        if let Some(id) = wire::subscription_of(params) {
+            let found = id.as_number().and_then(|number| self.wires.get(&number));
+            return match found.map(|found| found.purpose) {
+                Some(Purpose::Call(handle)) => Vec::from([handle]),
+                _ => Vec::new(),
+            };
+        }
+        let listening = self.calls.iter().filter(|(_, call)| matches!(call.phase, Phase::Listening { .. }));
+        if method == "notifications/resources/updated" {
+            let uri = json::get_string(params, "uri").unwrap_or_default();
+            let covers = |wanted: &String| {
+                uri.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || below(wanted, rest))
+            };
+            return listening.filter(|(_, call)| call.uris.iter().any(covers)).map(|(handle, _)| *handle).collect();
+        }
+        let Some((_, member)) = LISTS.iter().find(|(list, _)| *list == method) else { return Vec::new() };
+        let wants = |params: &str| {
+            json::get(params, "notifications").and_then(|filter| json::get(filter, member)) == Some("true")
+        };
+        listening.filter(|(_, call)| call.params.as_deref().is_some_and(wants)).map(|(handle, _)| *handle).collect()
     }
 
     /// Ends the subscriptions that no other listening request holds.

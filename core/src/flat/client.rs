@@ -394,7 +394,7 @@ fn event_record(event: Event) -> Record {
         Event::Progress { handle, progress } => record("progress", handle, "", progress),
         Event::Input { token, method, params } => record("input", token, method, params),
         Event::InputCancelled { token } => record("input_cancelled", token, "", ""),
-        Event::Notice { method, params } => record("notice", 0, method, params),
+        Event::Notice { handle, method, params } => record("notice", handle, method, params),
         Event::Violation { code, message } => record("violation", 0, code, message),
         Event::Closed { code, message } => record("closed", 0, code, message),
     }

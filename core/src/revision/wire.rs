@@ -224,6 +224,11 @@ pub(crate) fn subscription_notice(method: &str, id: &Id, members: &[(&str, &str)
     message::write_notification(method, Some(&params.finish()))
 }
 
+/// The subscription that a notification names.
+pub(crate) fn subscription_of(params: &str) -> Option<Id> {
+    Id::read(json::get(json::get(params, "_meta")?, SUBSCRIPTION)?)
+}
+
 /// The result that closes a subscription (SUB-011).
 pub(crate) fn subscription_end(id: &Id, facts: &Facts<'_>) -> String {
     let meta = Object::new().raw(SUBSCRIPTION, id.as_json()).finish();
