@@ -319,7 +319,8 @@ fn recover_id(rest: &[u8]) -> Option<Id> {
     } else {
         rest.iter().position(|b| !(b.is_ascii_digit() || matches!(b, b'-' | b'.'))).unwrap_or(rest.len())
     };
-    let text = core::str::from_utf8(rest.get(..end)?).ok()?;
+    let ends = rest.get(end).is_none_or(|next| next.is_ascii_whitespace() || matches!(next, b',' | b'}'));
+    let text = core::str::from_utf8(rest.get(..end).filter(|_| ends)?).ok()?;
     json::check(text, 1).ok()?;
     Id::read(text)
 }
@@ -408,6 +409,7 @@ mod tests {
         assert_eq!(refused(r#"{"jsonrpc":"2.0","params":{"x":1e400},"id":7,"method":"m"}"#), (-32700, id()));
         assert_eq!(refused(r#"{"jsonrpc":"2.0","id":7,"method":"m","params":{"x":"\ud800"}}"#), (-32700, id()));
         assert_eq!(refused(r#"{"jsonrpc":"2.0","id":7,"method":"m","method":"n"}"#), (-32600, id()));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1e400,"method":"m"}"#), (-32700, None));
         assert_eq!(refused("hello"), (-32700, None));
         assert_eq!(refused("3"), (-32600, None));
         let deep = format!(

@@ -209,6 +209,11 @@ impl Client {
         if own || methods::any(method).is_some_and(|row| row.kind == methods::Kind::Request) {
             return Err(Error::usage("unsupported", format!("{method} is no notification of a user")));
         }
+        // What was not declared is not used (LIFE-014).
+        let roots = json::get(&self.config.capabilities, "roots").and_then(|roots| json::get(roots, "listChanged"));
+        if method == "notifications/roots/list_changed" && roots != Some("true") {
+            return Err(Error::usage("unsupported", "changes of roots need the capability `roots.listChanged`"));
+        }
         if self.is_ready() {
             self.send_notification(method, params.as_deref());
         } else if self.queue.len() >= self.config.limits.pending_calls {

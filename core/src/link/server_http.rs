@@ -33,6 +33,7 @@ struct Exchange {
     role: Role,
     /// The event stream has begun.
     streaming: bool,
+    is_request: bool,
     takes_json: bool,
     takes_events: bool,
 }
@@ -174,7 +175,8 @@ impl ServerLink {
             Ok(parsed) => parsed,
             Err(invalid) => return self.reply_invalid(stream, &invalid),
         };
-        let exchange = |peer, role| Exchange { peer, role, streaming: false, takes_json, takes_events };
+        let is_request = matches!(parsed, Parsed::One(Message::Request { .. }));
+        let exchange = |peer, role| Exchange { peer, role, streaming: false, is_request, takes_json, takes_events };
         let (params, is_initialize) = match &parsed {
             Parsed::One(Message::Request { method, params, .. }) => (*params, method == "initialize"),
             Parsed::One(Message::Notification { params, .. }) => (*params, false),
@@ -290,7 +292,14 @@ impl ServerLink {
         if let Some(older) = older {
             self.finish(older);
         }
-        let exchange = Exchange { peer, role: Role::Standing, streaming: false, takes_json: false, takes_events: true };
+        let exchange = Exchange {
+            peer,
+            role: Role::Standing,
+            streaming: false,
+            is_request: false,
+            takes_json: false,
+            takes_events: true,
+        };
         self.http.exchanges.insert(stream, exchange);
         self.begin_events(stream);
         for text in queue {
@@ -316,6 +325,11 @@ impl ServerLink {
     pub(super) fn http_done(&mut self, stream: StreamId) {
         match self.http.exchanges.get(&stream) {
             Some(exchange) if exchange.streaming => self.finish(stream),
+            // A request that ends without an answer ends as an empty event stream (HTTP-017).
+            Some(exchange) if exchange.is_request && exchange.takes_events => {
+                self.begin_events(stream);
+                self.finish(stream);
+            }
             Some(_) => {
                 self.drop_exchange(stream);
                 self.reply(stream, 202, Headers::new(), Vec::new());

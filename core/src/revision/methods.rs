@@ -140,10 +140,16 @@ pub const METHODS: &[Method] = &[
 /// What a server may ask of a client in the course of a call, in whichever way the revision has for it.
 pub const INPUTS: &[&str] = &["elicitation/create", "sampling/createMessage", "roots/list"];
 
-/// The row of a request that a client sends in `revision`. A method missing here is unknown there: the table is the gate.
+/// The row of a method that a client sends in `revision`. A method missing here is unknown there: the table is the gate.
 #[must_use]
 pub fn from_client(name: &str, revision: Revision) -> Option<&'static Method> {
     find(name, revision, From::Client)
+}
+
+/// The row of a request that a client sends in `revision`: a notification's name with an id is no request.
+#[must_use]
+pub fn request_from_client(name: &str, revision: Revision) -> Option<&'static Method> {
+    from_client(name, revision).filter(|row| row.kind == Kind::Request)
 }
 
 /// The row of a method that a server sends in `revision`.

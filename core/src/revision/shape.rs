@@ -51,6 +51,9 @@ const FIELDS: &[(Of, &str, Revision)] = &[
 /// Kinds of content that older revisions do not have; there they become text.
 const CONTENT: &[(&str, Revision)] = &[("audio", B), ("resource_link", C)];
 
+/// From here on content is the same as in the newest revision: long ones need not be looked through.
+const PLAIN: Revision = C;
+
 /// `object` without the named members.
 pub(crate) fn without<'a>(object: &'a str, names: &[&str]) -> Cow<'a, str> {
     if !json::members(object).any(|(name, _)| names.contains(&&*name)) {
@@ -82,6 +85,8 @@ pub(crate) fn tool(text: &str, revision: Revision) -> Cow<'_, str> {
 pub(crate) fn result<'a>(method: &str, text: &'a str, revision: Revision) -> Cow<'a, str> {
     match method {
         "tools/call" => tool_result(text, revision),
+        "prompts/get" if revision >= PLAIN => Cow::Borrowed(text),
+        "resources/read" if revision >= PLAIN => object(Of::Cacheable, text, revision),
         "prompts/get" => each(text, "messages", |message| {
             let content = json::get(message, "content").unwrap_or("null");
             replace(message, "content", &block(content, revision))
@@ -102,6 +107,9 @@ fn tool_result(text: &str, revision: Revision) -> Cow<'_, str> {
         Some(value) if !json::is_object(value) => Cow::Owned(without(&shaped, &["structuredContent"]).into_owned()),
         _ => shaped,
     };
+    if revision >= PLAIN {
+        return shaped;
+    }
     Cow::Owned(each(&shaped, "content", |content| block(content, revision)).into_owned())
 }
 
@@ -138,4 +146,28 @@ fn replace(object: &str, name: &str, value: &str) -> String {
             out.raw(&key, if key == name { value } else { old })
         })
         .finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_plain_where_it_says() {
+        let content = FIELDS.iter().filter(|row| matches!(row.0, Of::Content | Of::Contents)).map(|row| row.2);
+        assert!(content.chain(CONTENT.iter().map(|row| row.1)).all(|since| since <= PLAIN));
+    }
+
+    #[test]
+    fn older_revisions_get_what_they_know() {
+        let result = r#"{"content":[{"type":"audio","data":"","mimeType":"audio/wav","_meta":{}},{"type":"text","text":"x","_meta":{}}],"structuredContent":{}}"#;
+        assert_eq!(
+            super::result("tools/call", result, Revision::V2024_11_05),
+            r#"{"content":[{"type":"text","text":"[audio, audio/wav]"},{"type":"text","text":"x"}]}"#
+        );
+        assert_eq!(super::result("tools/call", result, Revision::V2025_11_25), result);
+        let listed =
+            tool(r#"{"name":"t","inputSchema":{},"outputSchema":{"type":"array"},"icons":[]}"#, Revision::V2025_06_18);
+        assert_eq!(listed, r#"{"name":"t","inputSchema":{}}"#);
+    }
 }

@@ -1,5 +1,6 @@
 //! From a call to its one answer.
 
+use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -121,12 +122,12 @@ impl Server {
     }
 
     /// A tool's result, or the failure that it is when it breaks the tool's own promise (TOOL-020).
-    fn checked_output(&mut self, call: &Call, result: String) -> String {
+    fn checked_output<'a>(&mut self, call: &Call, result: Cow<'a, str>) -> Cow<'a, str> {
         let fault = call.key.strip_prefix("tools/call ").and_then(|tool| self.catalog.output_fault(tool, &result));
         let Some(fault) = fault else { return result };
         let text = format!("the tool's output does not fit its output schema: {fault}");
         self.violation(call.to.stream, "invalid_result", text.clone());
-        failure(&text)
+        Cow::Owned(failure(&text))
     }
 
     /// What is known about a running call, as JSON.
@@ -206,21 +207,21 @@ pub(super) fn failure(text: &str) -> String {
 }
 
 /// The result that a handler gave, with what every answer must have; or why it cannot be sent.
-fn complete(method: &str, result: &str) -> Result<String, String> {
+fn complete<'a>(method: &str, result: &'a str) -> Result<Cow<'a, str>, String> {
     if !json::is_object(result) {
         return Err("it is no object".to_string());
     }
     let array = |name: &str| json::get(result, name).is_some_and(json::is_array);
-    let need = |there: bool, what: &str| if there { Ok(result.to_string()) } else { Err(format!("it lacks {what}")) };
+    let need =
+        |there: bool, what: &str| if there { Ok(Cow::Borrowed(result)) } else { Err(format!("it lacks {what}")) };
     match method {
         "tools/call" if json::get(result, "content").is_none() => {
             // Structured content is repeated as text for those who read only that (TOOL-014, TOOL-015).
             let text = json::get(result, "structuredContent");
             let block = text.map(|text| Object::new().string("type", "text").string("text", text).finish());
             let content = json::array(block.as_deref());
-            Ok(json::members(result)
-                .fold(Object::new().raw("content", &content), |out, (name, value)| out.raw(&name, value))
-                .finish())
+            let out = Object::with_capacity(2 * result.len()).raw("content", &content);
+            Ok(Cow::Owned(json::members(result).fold(out, |out, (name, value)| out.raw(&name, value)).finish()))
         }
         "tools/call" => need(array("content"), "an array `content`"),
         "prompts/get" => need(array("messages"), "an array `messages`"),
@@ -229,11 +230,11 @@ fn complete(method: &str, result: &str) -> Result<String, String> {
             let values = json::get(result, "completion").and_then(|completion| json::get(completion, "values"));
             match values.filter(|values| json::is_array(values)) {
                 None => Err("it lacks an array `completion.values`".to_string()),
-                Some(values) if json::elements(values).count() <= 100 => Ok(result.to_string()),
-                Some(values) => Ok(first_hundred(values)),
+                Some(values) if json::elements(values).count() <= 100 => Ok(Cow::Borrowed(result)),
+                Some(values) => Ok(Cow::Owned(first_hundred(values))),
             }
         }
-        _ => Ok(result.to_string()),
+        _ => Ok(Cow::Borrowed(result)),
     }
 }
 

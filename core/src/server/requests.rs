@@ -167,7 +167,7 @@ impl Server {
 
     fn dispatch(&mut self, to: ReplyTo, id: Id, name: &str, params: Option<&str>, sender: Sender, now: Millis) {
         let revision = sender.revision;
-        let row = methods::from_client(name, revision);
+        let row = methods::request_from_client(name, revision);
         let row = row.filter(|row| row.capability.is_none_or(|capability| self.offers(capability, revision)));
         let Some(row) = row else {
             let error = RpcError::new(code::METHOD_NOT_FOUND, format!("no method `{name}` here"));
