@@ -144,7 +144,7 @@ pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Invalid
     let text = core::str::from_utf8(bytes).map_err(|_| unreadable(bytes, Fault::Utf8))?;
     let mut scanner = Scanner::new(bytes, limits.nesting);
     if scanner.peek() == Some(b'[') {
-        return batch(text, scanner, limits);
+        return batch(text, limits);
     }
     let found = Envelope::scan(&mut scanner).map_err(|fault| unreadable(bytes, fault))?;
     found.classify(text).map(Parsed::One)
@@ -158,15 +158,54 @@ pub fn too_big(start: &[u8], limits: &Limits) -> Invalid {
     Invalid { id, code: "message_too_big", error: RpcError::new(code::INVALID_REQUEST, message), is_answer }
 }
 
-fn batch<'a>(text: &'a str, mut scanner: Scanner<'a>, limits: &Limits) -> Result<Parsed<'a>, Invalid> {
-    scanner.value().and_then(|_| scanner.finish()).map_err(|fault| unreadable(b"", fault))?;
-    let parts: Vec<_> = json::elements(text).collect();
+/// Takes an array apart by its brackets and strings alone, so that one element which is no JSON spoils no other.
+fn batch<'a>(text: &'a str, limits: &Limits) -> Result<Parsed<'a>, Invalid> {
+    let parts = split(text, limits.batch).ok_or_else(|| unreadable(b"", Fault::Syntax))?;
     if parts.is_empty() || parts.len() > limits.batch {
         let message = format!("a batch holds 1 to {} messages", limits.batch);
         let error = RpcError::new(code::INVALID_REQUEST, message);
         return Err(Invalid { id: None, code: "invalid_message", error, is_answer: false });
     }
     Ok(Parsed::Batch(parts))
+}
+
+/// The elements; one more than `most` at most, for then there are too many anyway.
+fn split(text: &str, most: usize) -> Option<Vec<&str>> {
+    let bytes = text.trim_end().as_bytes();
+    let start = bytes.iter().position(|byte| *byte == b'[')?;
+    let (mut parts, mut depth, mut from, mut at) = (Vec::new(), 0usize, start + 1, start);
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    break;
+                }
+            }
+            b',' if depth == 1 => {
+                parts.push(&text[from..at]);
+                if parts.len() > most {
+                    return Some(parts);
+                }
+                from = at + 1;
+            }
+            b'"' => {
+                at = string_end(bytes, at);
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    if at + 1 != bytes.len() || bytes[at] != b']' {
+        return None;
+    }
+    let last = &text[from..at];
+    if !(parts.is_empty() && last.trim().is_empty()) {
+        parts.push(last);
+    }
+    Some(parts)
 }
 
 fn unreadable(bytes: &[u8], fault: Fault) -> Invalid {
@@ -418,6 +457,15 @@ mod tests {
             "]".repeat(20_000)
         );
         assert_eq!(refused(&deep), (-32700, id()));
+    }
+
+    #[test]
+    fn one_bad_element_spoils_no_other() {
+        assert_eq!(split(r#" [ {"a":[1,"]"]} , "\ud800",1e400 ] "#, 9).map(|parts| parts.len()), Some(3));
+        assert_eq!(split("[]", 9).map(|parts| parts.len()), Some(0));
+        for broken in ["[1", "[1}", "[1]]", "[\"a]", "[1] x"] {
+            assert!(parse(broken.as_bytes(), &Limits::default()).is_err(), "{broken}");
+        }
     }
 
     #[test]
