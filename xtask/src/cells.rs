@@ -219,3 +219,25 @@ impl Tally {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn known_failures_are_skips_and_stale_ones_are_failures() {
+        let known = BTreeMap::from([("big".to_owned(), "rounded".to_owned())]);
+        let of = |line: Value| {
+            let mut outcome = Outcome::default();
+            take(&line, Some(&known), &mut outcome);
+            (outcome.held, outcome.failed.len(), outcome.skipped.len())
+        };
+        assert_eq!(of(json!({"check": "echo", "ok": true})), (1, 0, 0));
+        assert_eq!(of(json!({"check": "echo", "ok": false, "error": "why"})), (0, 1, 0));
+        assert_eq!(of(json!({"check": "echo", "skip": "why"})), (0, 0, 1));
+        assert_eq!(of(json!({"check": "big", "ok": false, "error": "why"})), (0, 0, 1));
+        assert_eq!(of(json!({"check": "big", "ok": true})), (0, 1, 0));
+    }
+}

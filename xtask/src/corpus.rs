@@ -25,7 +25,10 @@ pub(crate) fn through(place: &Place, built: &build::Built<'_>, host: Host) -> Re
     let ended = job.run(&log)?;
     tell(&name, &ended, &log);
     let text = fs::read(&log)?;
-    Ok(count::ours(&String::from_utf8_lossy(&text)).with_exit(ended.ok))
+    let text = String::from_utf8_lossy(&text);
+    // What it could not look at, it says before the count.
+    text.lines().filter(|line| line.starts_with("corpus: no ")).for_each(|line| println!("        {line}"));
+    Ok(count::ours(&text).with_exit(ended.ok))
 }
 
 /// A command line for a shell, which is how the runner starts the host.
