@@ -85,6 +85,7 @@ fn chunked(bytes: &[u8]) -> Result<(Vec<u8>, usize, bool), String> {
         let rest = &bytes[at..];
         let Some(line) = rest.windows(2).position(|two| two == b"\r\n") else { return Ok((body, bytes.len(), false)) };
         let size = std::str::from_utf8(&rest[..line]).map_err(|_| "a bad chunk")?;
+        let size = size.split(';').next().unwrap_or(size).trim();
         let size = usize::from_str_radix(size, 16).map_err(|_| format!("a bad chunk size `{size}`"))?;
         let start = line + 2;
         if size == 0 {

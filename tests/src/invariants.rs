@@ -70,10 +70,8 @@ impl Invariants {
             (_, "close") => {
                 self.closed_streams.insert(record.stream);
             }
-            ("server", "head") => {
-                if self.heads.insert(record.stream, false).is_some() {
-                    return Err(format!("a second head: {}", record.show()));
-                }
+            ("server", "head") if self.heads.insert(record.stream, false).is_some() => {
+                return Err(format!("a second head: {}", record.show()));
             }
             ("server", "body") => match self.heads.get_mut(&record.stream) {
                 Some(done @ false) => *done = record.until == 1,
@@ -82,10 +80,8 @@ impl Invariants {
             ("server", "call") if !self.calls.insert(record.id) => {
                 return Err(format!("call {} came twice", record.id));
             }
-            ("client", "result" | "error") => {
-                if !self.asked.contains(&record.id) || !self.ended.insert(record.id) {
-                    return Err(format!("no request, or a second ending: {}", record.show()));
-                }
+            ("client", "result" | "error") if !(self.asked.contains(&record.id) && self.ended.insert(record.id)) => {
+                return Err(format!("no request, or a second ending: {}", record.show()));
             }
             ("client", "closed") => {
                 self.closed = true;

@@ -341,8 +341,7 @@ impl Reader<'_> {
 pub fn same(left: &Json, right: &Json) -> bool {
     match (left, right) {
         (Json::Object(a), Json::Object(b)) => {
-            a.len() == b.len()
-                && a.iter().all(|(key, value)| right.get(key).is_some_and(|other| same(value, other)))
+            a.len() == b.len() && a.iter().all(|(key, value)| right.get(key).is_some_and(|other| same(value, other)))
         }
         (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         _ => left == right,
@@ -358,7 +357,10 @@ mod tests {
         let text = r#"{"b":9007199254740993,"a":[1.0,-0,1e400,"é\n\u0001🦀"]}"#;
         let value = Json::parse(text).expect("well-formed");
         assert_eq!(value.to_string(), text);
-        assert!(same(&value, &Json::parse(r#"{"a":[1.0,-0,1e400,"\u00e9\n\u0001\ud83e\udd80"],"b":9007199254740993}"#).expect("ok")));
+        assert!(same(
+            &value,
+            &Json::parse(r#"{"a":[1.0,-0,1e400,"\u00e9\n\u0001\ud83e\udd80"],"b":9007199254740993}"#).expect("ok")
+        ));
         assert!(!same(&Json::int(1), &Json::Number("1.0".into())));
     }
 

@@ -87,7 +87,7 @@ fn by_stream(mut written: Vec<Record>) -> Vec<Record> {
 fn combined(patterns: &[Json], env: &Env) -> Result<Vec<(Json, Json)>, String> {
     let mut out: Vec<(Json, Json)> = Vec::new();
     for pattern in patterns {
-        let stream = env.fill(pattern.get("stream").unwrap_or(&Json::Number("0".to_owned())))?;
+        let stream = pattern.get("stream").map_or_else(|| Ok(Json::int(0)), |stream| env.fill(stream))?;
         match out.iter_mut().find(|(_, other)| *other == stream) {
             None => out.push((pattern.clone(), stream)),
             Some((Json::Object(before), _)) => {
@@ -112,8 +112,9 @@ fn combined(patterns: &[Json], env: &Env) -> Result<Vec<(Json, Json)>, String> {
 pub fn record(pattern: &Json, actual: &Record, env: &mut Env) -> Result<(), String> {
     let filled = env.fill(pattern)?;
     for (key, value) in filled.as_object().ok_or("a record pattern is an object")? {
-        field(key, value, actual, env)
-            .map_err(|why| format!("{}: {why}\n    expected: {}\n    got:      {}", key, clip(&filled.to_string()), actual.show()))?;
+        field(key, value, actual, env).map_err(|why| {
+            format!("{}: {why}\n    expected: {}\n    got:      {}", key, clip(&filled.to_string()), actual.show())
+        })?;
     }
     Ok(())
 }
@@ -276,14 +277,24 @@ fn wildcard(word: &str, value: &Json, actual: &Json, env: &mut Env, at: &str) ->
             Ok(())
         }
         "$subset" => subset(value, actual, env, at),
-        "$exact" => if json::same(value, actual) { Ok(()) } else { differs(&format!("exactly {value} expected")) },
+        "$exact" => {
+            if json::same(value, actual) {
+                Ok(())
+            } else {
+                differs(&format!("exactly {value} expected"))
+            }
+        }
         "$contains" => {
             let part = value.as_str().unwrap_or_default();
             if text()?.contains(part) { Ok(()) } else { differs(&format!("text with `{part}` expected")) }
         }
         "$length" => {
             let length = actual.as_array().map_or_else(|| actual.as_str().unwrap_or_default().len(), <[_]>::len);
-            if value.as_u64() == Some(length as u64) { Ok(()) } else { differs(&format!("length {value}, not {length}")) }
+            if value.as_u64() == Some(length as u64) {
+                Ok(())
+            } else {
+                differs(&format!("length {value}, not {length}"))
+            }
         }
         "$json" => matches(value, &parsed(text()?)?, env, at),
         "$not" => match matches(value, actual, &mut env.clone(), at) {

@@ -113,7 +113,7 @@ impl Session<'_> {
         }
         if self.case.object == "server" {
             if let Some(catalog) = &self.case.catalog {
-                self.command("set_catalog", &[catalog.clone()])?;
+                self.command("set_catalog", std::slice::from_ref(catalog))?;
             }
             if self.case.opens && self.case.link != "http" {
                 self.command("open", &[Json::int(1), Json::string(self.case.link.clone())])?;
@@ -209,7 +209,8 @@ impl Session<'_> {
             return Err(format!("`{name}` takes {} arguments", method.args.len()));
         }
         let letters = method.args.chars();
-        let args = args.iter().zip(letters).map(|(arg, letter)| self.arg(arg, letter)).collect::<Result<Vec<_>, _>>()?;
+        let args =
+            args.iter().zip(letters).map(|(arg, letter)| self.arg(arg, letter)).collect::<Result<Vec<_>, _>>()?;
         let cut = args.iter().position(|arg| matches!(arg, Arg::Bytes(_))).filter(|_| is_cut(self.case.object, name));
         let Some(at) = cut else { return self.call(method, args) };
         let Arg::Bytes(whole) = args[at].clone() else { return Ok(()) };

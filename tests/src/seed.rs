@@ -36,7 +36,8 @@ fn one(seed: &Json, templates: &Json, shared: &Shared) -> Result<Vec<Case>, Stri
         (false, Json::Null) => "raw".to_owned(),
         (false, _) => format!("invalid {kind}"),
     };
-    let template = templates.get(id).or_else(|| templates.get(&key)).ok_or_else(|| format!("{id}: no template for {key}"))?;
+    let template =
+        templates.get(id).or_else(|| templates.get(&key)).ok_or_else(|| format!("{id}: no template for {key}"))?;
     let revision = text("seed_source").split(' ').next().unwrap_or_default();
     let mut whole = template.as_object().ok_or("a template is an object")?.to_vec();
     let mut vars = template.get("vars").and_then(Json::as_object).unwrap_or_default().to_vec();
@@ -45,7 +46,10 @@ fn one(seed: &Json, templates: &Json, shared: &Shared) -> Result<Vec<Case>, Stri
     whole.retain(|(name, _)| name != "vars");
     whole.extend([
         ("vars".to_owned(), Json::Object(vars)),
-        ("about".to_owned(), Json::string(format!("{}: {}", text("seed_section"), if valid { "valid" } else { "invalid" }))),
+        (
+            "about".to_owned(),
+            Json::string(format!("{}: {}", text("seed_section"), if valid { "valid" } else { "invalid" })),
+        ),
         ("revision".to_owned(), Json::string(revision)),
     ]);
     case::make(&format!("seed/{id}"), &Json::Object(whole), shared)

@@ -17,6 +17,8 @@ pub struct Tap<'a> {
     schemas: &'a Schemas,
     ours: Side,
     link: String,
+    /// What each stream of a server was opened as.
+    transports: BTreeMap<u64, String>,
     /// By session id on HTTP, else by stream.
     conversations: BTreeMap<String, Conversation>,
     /// Which conversation an exchange belongs to.
@@ -41,6 +43,7 @@ impl<'a> Tap<'a> {
             schemas,
             ours: if object == "client" { Side::Client } else { Side::Server },
             link: link.to_owned(),
+            transports: BTreeMap::new(),
             conversations: BTreeMap::new(),
             exchange: BTreeMap::new(),
             peer: BTreeMap::new(),
@@ -55,7 +58,7 @@ impl<'a> Tap<'a> {
     pub fn hear(&mut self, method: &str, args: &[Arg], reply: &Reply) {
         match (self.ours, method, args) {
             (Side::Server, "open", [Arg::Int(stream), Arg::Text(transport), ..]) => {
-                self.link.clone_from(transport);
+                self.transports.insert(*stream, transport.clone());
                 self.exchange.insert(*stream, format!("stream {stream}"));
             }
             (Side::Server, "receive", [Arg::Int(stream), Arg::Bytes(bytes), ..]) => self.arrived(*stream, bytes),
@@ -83,6 +86,10 @@ impl<'a> Tap<'a> {
         self.conversations.entry(key.to_owned()).or_default()
     }
 
+    fn link(&self, stream: u64) -> &str {
+        self.transports.get(&stream).unwrap_or(&self.link)
+    }
+
     fn key(&self, stream: u64) -> String {
         self.exchange.get(&stream).cloned().unwrap_or_default()
     }
@@ -96,7 +103,7 @@ impl<'a> Tap<'a> {
         let mut waiting = self.peer.remove(&stream).unwrap_or_default();
         waiting.extend_from_slice(bytes);
         let side = self.peer_side();
-        if self.link == "http1" {
+        if self.link(stream) == "http1" {
             let Ok((messages, rest)) = http::split(&waiting) else { return };
             let whole = messages.iter().all(|message| message.complete);
             let rest = rest.to_vec();
@@ -119,7 +126,7 @@ impl<'a> Tap<'a> {
 
     /// No more input: what is left counts as a line.
     fn ended(&mut self, stream: u64) {
-        if self.link == "pipe" && self.peer.get(&stream).is_some_and(|rest| !rest.is_empty()) {
+        if self.link(stream) == "pipe" && self.peer.get(&stream).is_some_and(|rest| !rest.is_empty()) {
             self.arrived(stream, b"\n");
         }
     }
@@ -154,7 +161,7 @@ impl<'a> Tap<'a> {
 
     fn record(&mut self, record: &Record) {
         match (self.ours, &*record.kind) {
-            (_, "write") if self.link == "http1" => {
+            (_, "write") if self.link(record.stream) == "http1" => {
                 self.written.entry(record.stream).or_default().1.extend_from_slice(&record.text);
                 self.raw_http(record.stream);
             }

@@ -3,7 +3,7 @@
 //! [`Conversation`] follows both directions, because what a result must look like depends on the request it answers, and
 //! the revision on what was negotiated before, or on the request's own metadata.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
@@ -15,9 +15,15 @@ use serde_json::{Value, json};
 /// Where the published schema is known to be narrower than its own source, or than the text of the specification. Each
 /// is applied to the schema as it is loaded, or to the choice of definition.
 pub const EXCEPTIONS: &[(&str, &str)] = &[
-    ("integer for number", "`JSONValue` and elicitation content say integer where the source says number (ELIC-010, CAP-019)"),
+    (
+        "integer for number",
+        "`JSONValue` and elicitation content say integer where the source says number (ELIC-010, CAP-019)",
+    ),
     ("null left out", "`JSONValue` leaves out null, so settings and metadata with null would fail (CAP-019)"),
-    ("error without id", "a refused message whose id could not be read has none to repeat (RPC-015); pipes do the same"),
+    (
+        "error without id",
+        "a refused message whose id could not be read has none to repeat (RPC-015); pipes do the same",
+    ),
     ("custom methods", "a method of no schema is checked as an envelope only"),
 ];
 
@@ -150,7 +156,8 @@ impl Schema {
 
     fn check(&self, definition: &str, value: &Value) -> Result<(), String> {
         let validator = self.validator(definition)?;
-        let fault = |error: jsonschema::ValidationError<'_>| format!("{definition} at {}: {error}", error.instance_path());
+        let fault =
+            |error: jsonschema::ValidationError<'_>| format!("{definition} at {}: {error}", error.instance_path());
         let faults: Vec<_> = validator.iter_errors(value).take(3).map(fault).collect();
         if faults.is_empty() { Ok(()) } else { Err(format!("{}: {}", self.revision, faults.join("; "))) }
     }
@@ -159,7 +166,10 @@ impl Schema {
     fn of_method(&self, method: &str, ending: &str) -> Option<&str> {
         let definitions = self.definitions.as_object()?;
         let is = |body: &Value| body.pointer("/properties/method/const").and_then(Value::as_str) == Some(method);
-        definitions.iter().find(|(name, body)| is(body) && name.ends_with(ending) && !name.starts_with("Client")).map(|(name, _)| name.as_str())
+        definitions
+            .iter()
+            .find(|(name, body)| is(body) && name.ends_with(ending) && !name.starts_with("Client"))
+            .map(|(name, _)| name.as_str())
     }
 
     fn request(&self, method: &str, message: &Value) -> Result<(), String> {
@@ -193,7 +203,10 @@ impl Schema {
             object.insert("id".to_owned(), json!(0));
         }
         self.check(definition, &message)?;
-        let by_code = |name: &&String| self.definitions[name.as_str()].pointer("/properties/error/allOf/1/properties/code/const") == Some(&message["error"]["code"]);
+        let by_code = |name: &&String| {
+            self.definitions[name.as_str()].pointer("/properties/error/allOf/1/properties/code/const")
+                == Some(&message["error"]["code"])
+        };
         let special = self.definitions.as_object().and_then(|all| all.keys().find(by_code));
         special.map_or(Ok(()), |name| self.check(name, &message))
     }
@@ -212,9 +225,14 @@ pub enum Side {
 #[derive(Debug, Default)]
 pub struct Conversation {
     revision: Option<Revision>,
-    from_client: BTreeMap<String, (String, Revision)>,
-    from_server: BTreeMap<String, (String, Revision)>,
+    from_client: Asked,
+    from_server: Asked,
+    /// Handshakes that were answered.
+    opened: BTreeSet<String>,
 }
+
+/// Requests by id. An id may come twice, wrongly or in its time, so each keeps all that it stood for.
+type Asked = BTreeMap<String, Vec<(String, Revision)>>;
 
 impl Conversation {
     /// One where the revision was agreed on elsewhere.
@@ -240,12 +258,17 @@ impl Conversation {
             (Some(method), Some(id)) => {
                 let revision = self.of_request(method, message);
                 let table = if from == Side::Client { &mut self.from_client } else { &mut self.from_server };
-                table.insert(id, (method.to_owned(), revision));
+                table.entry(id).or_default().push((method.to_owned(), revision));
             }
             (None, Some(id)) if from == Side::Server => {
-                let initialize = self.from_client.get(&id).is_some_and(|(method, _)| method == "initialize");
+                let initialize = all(&self.from_client, &id).any(|(method, _)| method == "initialize");
                 let label = message.pointer("/result/protocolVersion").and_then(Value::as_str);
-                if let (true, Some(revision)) = (initialize, label.and_then(Revision::parse)) {
+                let granted = label.and_then(Revision::parse).filter(|revision| !revision.is_stateless());
+                // A second answer to one handshake means nothing.
+                if initialize
+                    && self.opened.insert(id)
+                    && let Some(revision) = granted
+                {
                     self.revision = Some(revision);
                 }
             }
@@ -282,41 +305,62 @@ impl Conversation {
             (Some(method), None) => self.any(schemas, message, |schema| schema.notification(method, message)),
             (None, id) => {
                 let asked = if from == Side::Client { &self.from_server } else { &self.from_client };
-                let request = id.and_then(|id| asked.get(&id.to_string()));
-                match (request, message.get("result")) {
-                    (Some((method, _)), Some(result)) if method == "initialize" => {
-                        let label = result["protocolVersion"].as_str().unwrap_or_default();
-                        let revision = Revision::parse(label).ok_or("initialize was answered with an unknown version")?;
-                        schemas.of(revision).result(method, message)
+                let mut meant = id.iter().flat_map(|id| all(asked, &id.to_string())).peekable();
+                match (meant.peek().is_some(), message.get("result")) {
+                    (true, Some(_)) => {
+                        first_good(meant.map(|(method, revision)| result(schemas, method, *revision, message)))
                     }
-                    (Some((method, revision)), Some(_)) => schemas.of(*revision).result(method, message),
-                    (None, Some(_)) => Err("a result for no request".to_owned()),
-                    (Some((_, revision)), None) => schemas.of(*revision).error(message),
-                    (None, None) => self.any(schemas, message, |schema| schema.error(message)),
+                    (false, Some(_)) => Err("a result for no request".to_owned()),
+                    (true, None) => first_good(meant.map(|(_, revision)| schemas.of(*revision).error(message))),
+                    (false, None) => self.any(schemas, message, |schema| schema.error(message)),
                 }
             }
         }
     }
 
     /// A message that does not say which revision it belongs to: the negotiated one, or that of a request in flight.
-    fn any(&self, schemas: &Schemas, message: &Value, check: impl Fn(&Schema) -> Result<(), String>) -> Result<(), String> {
+    fn any(
+        &self,
+        schemas: &Schemas,
+        message: &Value,
+        check: impl Fn(&Schema) -> Result<(), String>,
+    ) -> Result<(), String> {
         let modern = message.pointer("/params/_meta/io.modelcontextprotocol~1subscriptionId").is_some();
         let mut choices: Vec<Revision> = Vec::new();
         if !modern {
             choices.extend(self.revision);
         }
-        choices.extend(self.from_client.values().map(|(_, revision)| *revision));
+        choices.extend(self.from_client.values().flatten().map(|(_, revision)| *revision));
         if choices.is_empty() {
             choices.extend(Revision::ALL);
         }
         choices.dedup();
-        let mut first = None;
-        for revision in choices {
-            match check(schemas.of(revision)) {
-                Ok(()) => return Ok(()),
-                Err(fault) => first = first.or(Some(fault)),
-            }
-        }
-        Err(first.unwrap_or_default())
+        first_good(choices.into_iter().map(|revision| check(schemas.of(revision))))
     }
+}
+
+fn all<'a>(asked: &'a Asked, id: &str) -> impl Iterator<Item = &'a (String, Revision)> + use<'a> {
+    asked.get(id).into_iter().flatten().rev()
+}
+
+/// The handshake is answered in the revision that the answer grants.
+fn result(schemas: &Schemas, method: &str, revision: Revision, message: &Value) -> Result<(), String> {
+    if method != "initialize" {
+        return schemas.of(revision).result(method, message);
+    }
+    let label = message.pointer("/result/protocolVersion").and_then(Value::as_str).unwrap_or_default();
+    let granted = Revision::parse(label).ok_or("initialize was answered with an unknown version")?;
+    schemas.of(granted).result(method, message)
+}
+
+/// Good when one of them is, else the first fault.
+fn first_good(checks: impl Iterator<Item = Result<(), String>>) -> Result<(), String> {
+    let mut first = None;
+    for check in checks {
+        match check {
+            Ok(()) => return Ok(()),
+            Err(fault) => first = first.or(Some(fault)),
+        }
+    }
+    Err(first.unwrap_or_default())
 }

@@ -56,9 +56,9 @@ fn generated_lives_see_everything() {
         assert!(server.get(kind).is_some_and(|count| *count > 20), "servers hardly see `{kind}`: {server:?}");
     }
     let client = kinds(&mut (0..SESSIONS).flat_map(|seed| [Actor::client(seed, "pipe"), Actor::client(seed, "http")]));
-    for kind in [
-        "write", "fetch", "abort", "ready", "result", "error", "progress", "input", "notice", "violation", "closed",
-    ] {
+    for kind in
+        ["write", "fetch", "abort", "ready", "result", "error", "progress", "input", "notice", "violation", "closed"]
+    {
         assert!(client.get(kind).is_some_and(|count| *count > 20), "clients hardly see `{kind}`: {client:?}");
     }
 }
@@ -97,7 +97,9 @@ fn one_answer_for_each_request() {
                 && let Some((call, id)) = running.pop_first()
             {
                 if random.once_in(2) {
-                    let cancel = format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#);
+                    let cancel = format!(
+                        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+                    );
                     receive(&mut host, &(cancel + "\n"), &mut answered);
                     cancelled.insert(id.to_string());
                 } else {
@@ -149,7 +151,10 @@ fn every_position() {
     }
 }
 
-fn run_cut(pieces: &[Vec<u8>]) -> (Vec<u8>, Vec<(String, u64, String, Vec<u8>)>) {
+/// Kind, id, name, text.
+type Said = (String, u64, String, Vec<u8>);
+
+fn run_cut(pieces: &[Vec<u8>]) -> (Vec<u8>, Vec<Said>) {
     let mut host = opened();
     let (mut written, mut others) = (Vec::new(), Vec::new());
     for piece in pieces {

@@ -1,6 +1,7 @@
-//! `corpus [--host-command "CMD"] [--host NAME] [--case substring] [--cited] [dir]`: the corpus through a host program,
-//! or over the core in this process when no command is given. Ends with `corpus: N passed, M failed`.
+//! `corpus [--host-command "CMD"] [--host NAME] [--case substring] [--requirements] [dir]`: the corpus through a host program,
+//! or over the core in this process when no command is given; with `--requirements` which of them a passing case proves. Ends with `corpus: N passed, M failed`.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,7 +17,7 @@ struct Options {
     host: Option<String>,
     filter: Option<String>,
     dir: Option<PathBuf>,
-    cited: bool,
+    requirements: bool,
 }
 
 fn options() -> Result<Options, String> {
@@ -28,7 +29,7 @@ fn options() -> Result<Options, String> {
             "--host-command" => options.command = Some(value()?),
             "--host" => options.host = Some(value()?),
             "--case" => options.filter = Some(value()?),
-            "--cited" => options.cited = true,
+            "--requirements" => options.requirements = true,
             _ if arg.starts_with('-') => return Err(format!("unknown option {arg}")),
             _ => options.dir = Some(PathBuf::from(arg)),
         }
@@ -54,13 +55,8 @@ fn work(out: &mut dyn std::io::Write) -> Result<bool, String> {
     if let Some(filter) = &options.filter {
         cases.retain(|case| case.name.contains(filter.as_str()));
     }
-    if options.cited {
-        for id in requirements::cited(&cases) {
-            writeln!(out, "{id}").map_err(io)?;
-        }
-        return Ok(true);
-    }
-    let name = options.host.as_deref().unwrap_or(if options.command.is_some() { "program" } else { "core" });
+    let nameless = if options.command.is_some() { "program" } else { "core" };
+    let name = options.host.as_deref().unwrap_or(nameless);
     // A panic of the core is a result here; its message is in the report.
     std::panic::set_hook(Box::new(|_| {}));
     let report = run_all(&cases, name, schemas.as_ref(), || match &options.command {
@@ -68,6 +64,19 @@ fn work(out: &mut dyn std::io::Write) -> Result<bool, String> {
         None => Ok(Box::new(InProcess::default())),
     });
     print(out, &report).map_err(io)?;
+    if options.requirements
+        && let Some(spec) = spec_dir()
+    {
+        let passed: BTreeSet<&String> = report.passed.iter().collect();
+        cases.retain(|case| passed.contains(&case.name));
+        let cited = requirements::cited(&cases);
+        let known = requirements::load(&spec)?;
+        let open = known.iter().filter(|(id, level)| level.starts_with("MUST") && !cited.contains(*id));
+        let open: Vec<&str> = open.map(|(id, _)| id.as_str()).collect();
+        writeln!(out, "MUSTs without a case: {}", open.join(" ")).map_err(io)?;
+        let proved = known.keys().filter(|id| cited.contains(*id)).count();
+        writeln!(out, "requirements: {proved} proved, {} MUSTs open", open.len()).map_err(io)?;
+    }
     Ok(report.failed.is_empty())
 }
 
@@ -79,8 +88,7 @@ fn print(out: &mut dyn std::io::Write, report: &Report) -> std::io::Result<()> {
         writeln!(out, "FAILED {name}\n  {why}")?;
     }
     let seeds = |names: &mut dyn Iterator<Item = &String>| names.filter(|name| name.starts_with("seed/")).count();
-    let (good, bad) =
-        (seeds(&mut report.passed.iter()), seeds(&mut report.failed.iter().map(|(name, _)| name)));
+    let (good, bad) = (seeds(&mut report.passed.iter()), seeds(&mut report.failed.iter().map(|(name, _)| name)));
     if good + bad > 0 {
         writeln!(out, "seed: {good} of {} hold", good + bad)?;
     }

@@ -77,7 +77,8 @@ fn work(out: &mut dyn Write) -> Result<bool, String> {
             _ => files.push(arg),
         }
     }
-    let mut checker = Checker { schemas: Schemas::load(&spec)?, us, conversations: BTreeMap::new(), passed: 0, failed: 0 };
+    let mut checker =
+        Checker { schemas: Schemas::load(&spec)?, us, conversations: BTreeMap::new(), passed: 0, failed: 0 };
     if files.is_empty() {
         files.push("-".to_owned());
     }

@@ -5,7 +5,11 @@ use keel_tests::invariants::Invariants;
 use keel_tests::json::Json;
 use keel_tests::random::Random;
 use keel_tests::record::Record;
+use keel_tests::spec_dir;
+use keel_tests::tap::Tap;
+use keel_tests::wire::Schemas;
 use mcp_keel_core::revision::Revision;
+use std::sync::OnceLock;
 
 pub(crate) const SERVER: &str = r#"{"info":{"name":"s","version":"1"},"completions":true,"pageSize":2}"#;
 pub(crate) const CATALOG: &str = r#"{"tools":[{"name":"echo","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}},
@@ -129,7 +133,9 @@ pub(crate) fn noise(random: &mut Random, transport: &str) -> Vec<u8> {
             let body = line(random);
             let start = if transport == "http1" { "POST /mcp HTTP/1.1" } else { "HTTP/1.1 200 OK" };
             let length = if random.once_in(5) { random.below(99) } else { body.len() };
-            let head = format!("{start}\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n");
+            let head = format!(
+                "{start}\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
+            );
             [head.into_bytes(), body].concat()
         }
     };
@@ -139,6 +145,12 @@ pub(crate) fn noise(random: &mut Random, transport: &str) -> Vec<u8> {
     bytes
 }
 
+/// The schemas, when there are any.
+fn schemas() -> Option<&'static Schemas> {
+    static ALL: OnceLock<Option<Schemas>> = OnceLock::new();
+    ALL.get_or_init(|| spec_dir().map(|spec| Schemas::load(&spec).expect("the schemas are readable"))).as_ref()
+}
+
 /// A session with everything that happens in it.
 pub(crate) struct Actor {
     host: InProcess,
@@ -146,6 +158,7 @@ pub(crate) struct Actor {
     link: &'static str,
     random: Random,
     rules: Invariants,
+    tap: Option<Tap<'static>>,
     now: u64,
     due: u64,
     next: u64,
@@ -170,6 +183,7 @@ impl Actor {
             link,
             random: Random::new(seed),
             rules: Invariants::new(object, link),
+            tap: schemas().filter(|_| object != "http1").map(|schemas| Tap::new(schemas, object, link)),
             now: 1,
             due: 0,
             next: 0,
@@ -249,6 +263,10 @@ impl Actor {
         let reply = self.host.call(found, &args).unwrap_or_else(|panic| panic!("{name} {args:?}: {panic}"));
         if let Err(broken) = self.rules.watch(name, &args, &reply) {
             panic!("{broken}\n  args: {args:?}");
+        }
+        if let Some(tap) = &mut self.tap {
+            tap.hear(name, &args, &reply);
+            assert!(tap.faults.is_empty(), "after {name} {args:?}: {}", tap.faults.join("\n"));
         }
         if let Reply::Records(records) = &reply {
             if (self.object, name) == ("client", "request") {
@@ -415,8 +433,16 @@ impl Actor {
                 self.call("cancel", vec![Arg::Int(handle), text("enough")]);
             }
             5 => {
-                let token = self.some_seen("input").map_or(7, |record| record.id);
-                let outcome = *self.random.pick(&[r#"{"result":{"action":"decline"}}"#, r#"{"error":{"code":-1,"message":"no"}}"#, "3"]);
+                let (token, name) =
+                    self.some_seen("input").map_or((7, String::new()), |record| (record.id, record.name));
+                let good = match &*name {
+                    "roots/list" => r#"{"result":{"roots":[]}}"#,
+                    "sampling/createMessage" => {
+                        r#"{"result":{"role":"assistant","content":{"type":"text","text":"x"},"model":"m"}}"#
+                    }
+                    _ => r#"{"result":{"action":"decline"}}"#,
+                };
+                let outcome = *self.random.pick(&[good, r#"{"error":{"code":-1,"message":"no"}}"#, "3"]);
                 self.call("answer", vec![Arg::Int(token), text(outcome)]);
             }
             6 => self.call("notify", vec![text("notifications/roots/list_changed"), text("{}")]),
@@ -472,14 +498,20 @@ impl Actor {
                 ]);
                 format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
             }
-            6 => format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":{}}}}}"#, self.random.below(9)),
+            6 => format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{id},"progress":{}}}}}"#,
+                self.random.below(9)
+            ),
             7 => {
                 let number = self.random.below(9);
                 let asked = *self.random.pick(&["roots/list", "elicitation/create", "ping", "sampling/createMessage"]);
                 format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"{asked}","params":{{}}}}"#)
             }
             8 => r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#.to_owned(),
-            _ => format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{}}}}}"#, self.random.below(9)),
+            _ => format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{}}}}}"#,
+                self.random.below(9)
+            ),
         }
     }
 
