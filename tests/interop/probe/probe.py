@@ -10,6 +10,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ async def main() -> int:
     plan = json.loads(options.steps.read_text().replace("$DIR", folder))
     client = client_for(options.command if options.stdio else options.http, plan["answers"])
     steps: list[tuple[str, Callable[[], Awaitable[Any]]]] = [("connect", client.connect)]
-    steps += [(what["check"], lambda what=what: step(client, what)) for what in plan["steps"]]
+    steps += [(what["check"], partial(step, client, what)) for what in plan["steps"]]
     steps.append(("close", client.close))
     fine = True
     for name, run in steps:
