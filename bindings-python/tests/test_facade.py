@@ -8,6 +8,7 @@ import enum
 import json
 import logging
 import threading
+import uuid
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -279,9 +280,86 @@ def test_the_user_does_not_answer(run: Any, era: Any, answer: Any, action: str) 
 def test_nobody_can_be_asked(run: Any, era: Any) -> None:
     async def main() -> None:
         async with Client(asking(), mode=era) as client:
-            with pytest.raises(PeerError):
-                result = await client.call_tool("survey")
-                raise PeerError(result.text, rpc_code=0) if result.is_error else AssertionError(result)
+            for tool in ("survey", "blocking"):
+                with pytest.raises(PeerError) as caught:
+                    await client.call_tool(tool)
+                if era == "modern":
+                    assert caught.value.rpc_code == -32021
+                    assert caught.value.data == {"requiredCapabilities": {"elicitation": {}}}
+
+    run(main())
+
+
+def test_what_the_client_refuses_ends_the_call(run: Any, era: Any, caplog: Any) -> None:
+    caplog.set_level(logging.CRITICAL, "mcp_keel")
+
+    def on_sample(params: dict[str, Any]) -> str:
+        raise McpError(-32077, "no model today", {"retry": 5})
+
+    server = asking()
+
+    @server.tool
+    async def careful(ctx: Context) -> str:
+        try:
+            await ctx.sample("Say it")
+        except PeerError as refused:
+            return f"{refused.rpc_code} {refused.message}"
+        return "said"
+
+    async def main() -> None:
+        async with Client(server, mode=era, on_sample=on_sample) as client:
+            if era == "legacy":  # the newer era has no answer that is an error
+                with pytest.raises(PeerError) as caught:
+                    await client.call_tool("model")
+                raised = caught.value
+                assert (raised.rpc_code, raised.message, raised.data) == (-32077, "no model today", {"retry": 5})
+                assert (await client.call_tool("careful")).text == "-32077 no model today"
+
+    run(main())
+
+
+def test_every_failure_is_answered(run: Any, era: Any, caplog: Any) -> None:
+    caplog.set_level(logging.CRITICAL, "mcp_keel")
+    server = Server("failing")
+
+    @server.tool
+    async def leave() -> str:
+        raise SystemExit("bye")
+
+    @server.tool
+    def leave_thread() -> str:
+        raise SystemExit("bye")
+
+    @server.tool
+    async def bad_data() -> str:
+        raise McpError(-32001, "no", object())
+
+    @server.tool
+    async def surrogate() -> str:
+        raise ValueError("\ud800")
+
+    @server.tool
+    async def typed(at: uuid.UUID) -> str:
+        return str(at)
+
+    @server.prompt
+    async def dated(at: uuid.UUID) -> str:
+        return str(at)
+
+    async def main() -> None:
+        async with Client(server, mode=era, timeout=5) as client:
+            for tool in ("leave", "leave_thread"):
+                result = await client.call_tool(tool)
+                assert result.is_error and result.text == "bye"
+            for tool, code in (("bad_data", -32001), ("surrogate", -32603)):
+                with pytest.raises(PeerError) as caught:
+                    await client.call_tool(tool)
+                assert caught.value.rpc_code == code
+            result = await client.call_tool("typed", {"at": "?"})
+            assert result.is_error and result.text.startswith("invalid arguments: at: ")
+            with pytest.raises(PeerError) as caught:
+                await client.get_prompt("dated", {"at": "?"})
+            assert caught.value.rpc_code == -32602 and caught.value.message.startswith("invalid arguments: at: ")
 
     run(main())
 
@@ -450,6 +528,33 @@ def test_changes_are_announced(run: Any, era: Any) -> None:
     run(main())
 
 
+def test_each_listener_hears_its_own(run: Any, era: Any) -> None:
+    async def main() -> None:
+        server = Server("listened")
+        for name in ("a", "b"):
+            server.resource(f"memo://{name}", name=name)(lambda: "text")
+        server.tool(name="first")(lambda: "1")
+        everything: list[str] = []
+
+        async with Client(server, mode=era, on_notice=lambda method, _: everything.append(method)) as client:
+            streams = [client.listen(tools=True), client.listen(uris=["memo://a"]), client.listen(uris=["memo://b"])]
+            for stream in streams:
+                assert (await stream.__anext__())[0] == "notifications/subscriptions/acknowledged"
+            server.resource_updated("memo://b")
+            server.resource_updated("memo://a")
+            server.tool(name="second")(lambda: "2")
+            heard = [await stream.__anext__() for stream in streams]
+            methods = [method for method, _ in heard]
+            updated = "notifications/resources/updated"
+            assert methods == ["notifications/tools/list_changed", updated, updated]
+            assert [params["uri"] for _, params in heard[1:]] == ["memo://a", "memo://b"]
+            assert sorted(everything)[-6:] == sorted([*methods, *["notifications/subscriptions/acknowledged"] * 3])
+            for stream in streams:
+                await stream.aclose()  # type: ignore[attr-defined]
+
+    run(main())
+
+
 def test_logs(run: Any, era: Any) -> None:
     async def main() -> None:
         server = Server("logging")
@@ -493,7 +598,7 @@ def test_trace_sees_every_message(run: Any, era: Any) -> None:
 
 def test_without_an_event_loop(era: Any) -> None:
     seen: list[Any] = []
-    with SyncClient(weather(), mode=era) as client:
+    with SyncClient(weather(), mode=era, roots=lambda: []) as client:
         assert client.era == era
         assert client.call_tool("numbers", {"n": 1}).data == [1, 2]
         assert len(client.list_tools()) > 3

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Optional, TypedDict, Uni
 
 import pytest
 
-from mcp_keel import Context, Image, McpError, Text, UsageError
+from mcp_keel import Context, Image, InvalidError, Text, UsageError
 from mcp_keel.schema import Compiler, Parameters, encode, form, output
 from mcp_keel.types import Block, ToolResult
 
@@ -221,9 +221,8 @@ def test_parameters_of_a_handler() -> None:
     }
     assert parameters.decode({"city": "Oslo", "color": "blue", "unknown": 1}) == {"city": "Oslo", "color": Color.BLUE}
     assert parameters.decode_texts({"city": "5", "days": "5"}) == {"city": "5", "days": 5}
-    with pytest.raises(McpError) as caught:
+    with pytest.raises(InvalidError, match="invalid arguments: color: "):
         parameters.decode({"color": "green"})
-    assert caught.value.rpc_code == -32602
 
 
 def test_what_cannot_be_a_tool_is_refused_when_registered() -> None:

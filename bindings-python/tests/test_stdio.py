@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -260,3 +261,38 @@ def test_without_an_event_loop(era: Any) -> None:
     with SyncClient(STDIO, mode=era, on_elicit=lambda params: {"name": "Ada"}) as client:
         assert client.call_tool("ask_name").text == "Hello, Ada!"
         assert client.get_prompt("greet", {"name": "Ada"})["messages"]
+
+
+SILENT = [sys.executable, "-c", "import sys; print('up', file=sys.stderr, flush=True); sys.stdin.read()"]
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_closing_while_it_connects(run: Any, started: bool) -> None:
+    async def main() -> None:
+        up = asyncio.Event()
+        client = Client(SILENT, on_stderr=lambda _: up.set())
+        connecting = asyncio.ensure_future(client.connect())
+        await (up.wait() if started else asyncio.sleep(0))
+        await asyncio.gather(client.close(), client.close())
+        with pytest.raises(Disconnected):
+            await connecting
+        await client.close()
+
+    run(main())
+
+
+def test_another_thread_closes_while_it_connects() -> None:
+    up = threading.Event()
+    client = SyncClient(SILENT, on_stderr=lambda _: up.set())
+
+    def close() -> None:
+        up.wait(20)
+        client.close()
+        client.close()
+
+    closing = threading.Thread(target=close)
+    closing.start()
+    with pytest.raises(Disconnected):
+        client.connect()
+    closing.join(20)
+    assert not closing.is_alive()

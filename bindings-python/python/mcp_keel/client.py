@@ -66,7 +66,7 @@ class Client:
 
     `on_elicit(params)` gives the content of the form (accepted), True (accepted, no content), None
     (declined) or False (dismissed). `on_sample(params)` gives a text or a whole result. `roots` are
-    paths, uris or root dicts, or a function that gives them. Handlers may be async; plain ones run in
+    paths, uris or root dicts, or a function that gives them (then they may change, see `notify`). Handlers may be async; plain ones run in
     a worker thread. `trace(direction, text)` sees every message, ">" sent and "<" received.
     Times are seconds.
     """
@@ -134,10 +134,13 @@ class Client:
                 made = Memory(machine, server) if server is not None else Child(machine, described, self._on_stderr)
                 machine.link = made
                 await made.start()
-            machine.feed(machine.core.start)
+            if not machine.closed.done():
+                machine.feed(machine.core.start)
             self._opened = await machine.ready
         except BaseException:
             await self.close()
+            if machine.link is not None:
+                await machine.link.stop()  # closed by another task before the link was there
             raise
         return self
 
@@ -264,8 +267,8 @@ class Client:
     ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
         """Notifications about changed lists and about the resources in `uris`, as (method, params).
 
-        Begins with the first step of the loop over it; in the newer era the first notification confirms
-        what is listened to. Ends when the server ends it, or with the loop.
+        Begins with the first step of the loop over it; the first notification confirms what is listened
+        to. Each loop gets what it asked for. Ends when the server ends it, or with the loop.
         """
         asked = {"toolsListChanged": tools, "promptsListChanged": prompts, "resourcesListChanged": resources}
         wanted: dict[str, Any] = {name: True for name, value in asked.items() if value}
@@ -274,13 +277,13 @@ class Client:
         if self._machine is None:
             raise UsageError("not connected")
         queue: asyncio.Queue[tuple[str, dict[str, Any]] | None] = asyncio.Queue()
-        self._machine.listeners.add(queue)
-        task = asyncio.ensure_future(self.request("subscriptions/listen", {"notifications": wanted}))
+        options = {} if self._log_level is None else {"logLevel": self._log_level}
+        listening = self._machine.request("subscriptions/listen", {"notifications": wanted}, options, notices=queue)
+        task = asyncio.ensure_future(listening)
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (notice := await queue.get()) is not None:
                 yield notice
             await task
         finally:
-            self._machine.listeners.discard(queue)
             task.cancel()

@@ -13,12 +13,13 @@ from ._native import FlatServer, NativeError
 from .context import Context
 from .driver import Pump
 from .eager import spawner
-from .errors import InternalError, McpError, UsageError, from_rpc
-from .schema import encode, parse
+from .errors import InternalError, InvalidError, McpError, PeerError, UsageError, from_rpc, words
+from .schema import encode, failure, parse
 
 Handler = Callable[[Context, Any], Awaitable[str]]
 
 INTERNAL_ERROR = -32603
+INVALID_PARAMS = -32602
 
 
 class Engine(Pump):
@@ -151,17 +152,21 @@ class Engine(Pump):
 
     async def _run(self, context: Context, call: int, key: str, text: str) -> None:
         try:
-            handler = self._handlers[key]
+            handler = self._handlers.get(key)
+            if handler is None:
+                raise McpError(INTERNAL_ERROR, f"no handler for {key}")
             outcome = '{"result":' + await handler(context, parse(text)) + "}"
         except asyncio.CancelledError:
             if context.cancelled:
                 raise
-            outcome = _failure(INTERNAL_ERROR, "the handler was cancelled")
-        except McpError as error:
-            outcome = _failure(error.rpc_code, error.message, error.data)
-        except Exception as error:
+            outcome = failure(INTERNAL_ERROR, "the handler was cancelled")
+        except (McpError, PeerError) as error:
+            outcome = failure(error.rpc_code, error.message, error.data)
+        except InvalidError as error:
+            outcome = failure(INVALID_PARAMS, words(error))
+        except (Exception, SystemExit) as error:
             log_failure(key, error)
-            outcome = _failure(INTERNAL_ERROR, str(error) or type(error).__name__)
+            outcome = failure(INTERNAL_ERROR, words(error))
         if self._calls.pop(call, None) is None:
             return  # cancelled: nobody waits for it
         try:
@@ -169,22 +174,10 @@ class Engine(Pump):
         except (UsageError, UnicodeEncodeError) as error:
             # Text that no JSON can carry, or more than the limits allow: still one answer.
             log_failure(key, error)
-            self.feed(self.core.respond, call, _failure(INTERNAL_ERROR, f"bad result: {type(error).__name__}"))
-
-
-def _failure(code: int, message: str, data: Any = None) -> str:
-    try:
-        return encode({"error": present({"code": code, "message": message, "data": data})})
-    except (TypeError, ValueError):
-        return encode({"error": {"code": code, "message": message}})
+            self.feed(self.core.respond, call, failure(INTERNAL_ERROR, f"bad result: {type(error).__name__}"))
 
 
 def log_failure(name: str, error: BaseException) -> None:
     import logging
 
     logging.getLogger("mcp_keel").error("%s failed", name, exc_info=error)
-
-
-def present(members: dict[str, Any]) -> dict[str, Any]:
-    """The members that are not None."""
-    return {key: value for key, value in members.items() if value is not None}

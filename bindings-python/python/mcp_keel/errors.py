@@ -53,7 +53,10 @@ class Disconnected(KeelError, ConnectionError):
 
 
 class PeerError(KeelError):
-    """The other side answered with a JSON-RPC error: `rpc_code`, `message`, `data`."""
+    """The other side answered with a JSON-RPC error: `rpc_code`, `message`, `data`.
+
+    A handler that does not catch it answers with the same error.
+    """
 
     code = "peer"
 
@@ -102,6 +105,11 @@ def from_record(error: dict[str, Any]) -> KeelError:
     if error["kind"] == "peer" and rpc is not None:
         return PeerError(rpc["message"], rpc_code=rpc["code"], data=rpc.get("data"), code=code)
     return _KINDS.get(error["kind"], KeelError)(message, code=code)
+
+
+def words(error: BaseException) -> str:
+    """What clients are told of an exception."""
+    return str(error) or type(error).__name__
 
 
 def from_rpc(error: dict[str, Any]) -> PeerError:

@@ -24,7 +24,7 @@ class Inputs:
             self.capabilities["sampling"] = {}
             self._handlers["sampling/createMessage"] = lambda params: _sampled(on_sample, params)
         if roots is not None:
-            self.capabilities["roots"] = {}
+            self.capabilities["roots"] = {"listChanged": True} if callable(roots) else {}
             self._handlers["roots/list"] = lambda _: _rooted(roots)
 
     async def answer(self, method: str, params: dict[str, Any]) -> Any:

@@ -52,7 +52,7 @@ class Child(asyncio.SubprocessProtocol):
         self._tail = b""
         self._open = {1, 2}
         self._exited: asyncio.Future[None] = machine.loop.create_future()
-        self._over = False
+        self._over = self._stopped = False
         self._transport: Any = None
         self.outlet = Outlet(machine)
 
@@ -128,7 +128,7 @@ class Child(asyncio.SubprocessProtocol):
         self.outlet.close()
 
     async def stop(self) -> None:
-        if self._transport is None:
+        if self._transport is None or self._stopped:
             return
         self.close_input()
         for number in (None, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
@@ -138,6 +138,7 @@ class Child(asyncio.SubprocessProtocol):
             if self._exited.done():
                 break
         self._signal(signal.SIGTERM)  # processes it left behind
+        self._stopped = True
         self._transport.close()
 
     def _signal(self, number: int) -> None:

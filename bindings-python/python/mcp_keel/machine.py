@@ -12,10 +12,10 @@ from typing import Any
 
 from ._native import FlatClient, NativeError
 from .driver import Pump
-from .errors import Disconnected, InternalError, KeelError, McpError, UsageError, from_record
+from .errors import Disconnected, InternalError, KeelError, McpError, PeerError, UsageError, from_record, words
 from .inputs import Inputs
 from .links import Trace
-from .schema import encode
+from .schema import encode, failure
 
 Progress = Callable[[dict[str, Any]], object]
 
@@ -40,7 +40,7 @@ class Machine(Pump):
         self.pool: Any = None
         self.ready: asyncio.Future[dict[str, Any]] = loop.create_future()
         self.closed: asyncio.Future[Disconnected] = loop.create_future()
-        self.listeners: set[asyncio.Queue[Any]] = set()
+        self._listening: dict[int, asyncio.Queue[Any]] = {}
         self._inputs = inputs
         self._on_notice = on_notice
         self._trace = trace
@@ -54,8 +54,14 @@ class Machine(Pump):
             self._sent, self._received = Trace(trace, ">"), Trace(trace, "<")
 
     async def request(
-        self, method: str, params: Any, options: dict[str, Any], progress: Progress | None
+        self,
+        method: str,
+        params: Any,
+        options: dict[str, Any],
+        progress: Progress | None = None,
+        notices: asyncio.Queue[Any] | None = None,
     ) -> dict[str, Any]:
+        """Sends a request; `notices` gets the notifications that are for it."""
         if self.closed.done():
             gone = self.closed.result()
             raise Disconnected(str(gone), code=gone.code)
@@ -66,6 +72,8 @@ class Machine(Pump):
         future: asyncio.Future[str] = self.loop.create_future()
         tell = None if progress is None else lambda told: self.tell(handle, progress, told)
         self._pending[handle] = (future, tell)
+        if notices is not None:
+            self._listening[handle] = notices
         try:
             self.feed(self.core.request, handle, method, encode(params), encode(options))
             text = await future
@@ -77,6 +85,7 @@ class Machine(Pump):
             raise
         finally:
             self._pending.pop(handle, None)
+            self._listening.pop(handle, None)
             self._told.pop(handle, None)
         result: dict[str, Any] = json.loads(text)
         return result
@@ -168,9 +177,10 @@ class Machine(Pump):
         if tell is not None:
             tell(json.loads(text))
 
-    def on_notice(self, stream: int, id: int, method: str, text: str, until: int) -> None:
+    def on_notice(self, stream: int, handle: int, method: str, text: str, until: int) -> None:
         params = json.loads(text or "{}")
-        for queue in self.listeners:
+        queue = self._listening.get(handle)
+        if queue is not None:
             queue.put_nowait((method, params))
         if self._on_notice is not None:
             self.tell("notice", self._on_notice, method, params)
@@ -187,13 +197,18 @@ class Machine(Pump):
 
     async def _answer(self, token: int, method: str, text: str) -> None:
         try:
-            outcome = {"result": await self._inputs.answer(method, json.loads(text or "{}"))}
-        except McpError as error:
-            outcome = {"error": {"code": error.rpc_code, "message": error.message}}
-        except Exception as error:
+            outcome = encode({"result": await self._inputs.answer(method, json.loads(text or "{}"))})
+        except (McpError, PeerError) as error:
+            outcome = failure(error.rpc_code, error.message, error.data)
+        except (Exception, SystemExit) as error:
             self.report(f"while answering {method!r}", error)
-            outcome = {"error": {"code": -32603, "message": str(error) or type(error).__name__}}
-        self.feed(self.core.answer, token, encode(outcome))
+            outcome = failure(-32603, words(error))
+        try:
+            self.feed(self.core.answer, token, outcome)
+        except (UsageError, UnicodeEncodeError) as error:
+            # Text that no JSON can carry, or more than the limits allow: still one answer.
+            self.report(f"while answering {method!r}", error)
+            self.feed(self.core.answer, token, failure(-32603, f"bad answer: {type(error).__name__}"))
 
     def on_violation(self, stream: int, id: int, code: str, message: str, until: int) -> None:
         import logging
@@ -223,8 +238,6 @@ class Machine(Pump):
         self.stop()
         for task in list(self._asked.values()):
             task.cancel()
-        for queue in self.listeners:
-            queue.put_nowait(None)
         self._fail(Disconnected("the client was closed"))
 
     def broke(self, error: InternalError) -> None:

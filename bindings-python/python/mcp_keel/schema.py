@@ -20,9 +20,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any, Union
 
-from .errors import McpError, UsageError
+from .errors import InvalidError, UsageError
 
-INVALID_PARAMS = -32602
 _ABSENT = inspect.Parameter.empty
 
 
@@ -380,6 +379,19 @@ def parse(text: str) -> Any:
     return _scan(text, 0)[0]
 
 
+def present(members: dict[str, Any]) -> dict[str, Any]:
+    """The members that are not None."""
+    return {key: value for key, value in members.items() if value is not None}
+
+
+def failure(code: int, message: str, data: Any = None) -> str:
+    """The outcome for a JSON-RPC error; data that has no JSON is left out."""
+    try:
+        return encode({"error": present({"code": code, "message": message, "data": data})})
+    except (TypeError, ValueError):
+        return encode({"error": {"code": code, "message": message}})
+
+
 class Parameters:
     """The parameters of a handler: what clients may send, and how it becomes keyword arguments."""
 
@@ -402,7 +414,7 @@ class Parameters:
         self.plain = all(part.decode is None for part in self.parts.values())
 
     def decode(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Keyword arguments; unknown members are left out. McpError when something does not fit."""
+        """Keyword arguments; unknown members are left out. InvalidError when something does not fit."""
         parts = self.parts
         if self.plain and arguments.keys() <= parts.keys():
             return arguments
@@ -412,7 +424,7 @@ class Parameters:
                 try:
                     values[name] = parts[name](value)
                 except Exception as error:
-                    raise McpError(INVALID_PARAMS, f"argument {name!r}: {error}") from error
+                    raise InvalidError(f"invalid arguments: {name}: {error}") from error
         return values
 
     def decode_texts(self, arguments: dict[str, str]) -> dict[str, Any]:

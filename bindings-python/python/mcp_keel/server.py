@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from .context import Context
 from .driver import Outlet, Sink, Source, open_pipes, own_stdio, threads
-from .engine import Engine, Handler, log_failure, present
-from .errors import McpError, UsageError
-from .schema import Parameters, encode, output
+from .engine import Engine, Handler, log_failure
+from .errors import InvalidError, McpError, PeerError, UsageError, words
+from .schema import Parameters, encode, output, present
 from .types import Block, LogLevel, Text, ToolAnnotations, ToolResult, contents
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ class Server:
         """Registers a function as a tool; its hints are the input schema, its return hint the output schema.
 
         A plain function runs in a worker thread. Other members of the tool (`icons`, `_meta`) may be
-        given by their wire names.
+        given by their wire names. What a tool raises becomes a result with `isError`; an McpError, and
+        a PeerError for what the client refused, become that JSON-RPC error.
         """
         names = _scope()
         told = {"name": name, "title": title, "description": description, "annotations": annotations, **more}
@@ -119,12 +120,12 @@ class Server:
                 try:
                     value = await call(context, parameters.decode(arguments))
                     return _tool_result({"result": value} if wrap else value, schema is not None)
-                except McpError:
+                except (McpError, PeerError):
                     raise
-                except Exception as error:
-                    log_failure(tool["name"], error)
-                    said = {"type": "text", "text": str(error) or type(error).__name__}
-                    return encode({"content": [said], "isError": True})
+                except (Exception, SystemExit) as error:
+                    if not isinstance(error, InvalidError):
+                        log_failure(tool["name"], error)
+                    return encode({"content": [Text(words(error))], "isError": True})
 
             return self._register("tools", tool["name"], tool, f"tools/call {tool['name']}", run, handler)
 

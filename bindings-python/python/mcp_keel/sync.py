@@ -55,10 +55,20 @@ class SyncClient:
         if loop is None or thread is None:
             return
         self._thread = None
-        self._wait(self._client.close())
+        self._wait(self._end())
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+    async def _end(self) -> None:
+        await self._client.close()
+        # Other threads hear how their requests ended before the loop stops.
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        if others:
+            _, late = await asyncio.wait(others, timeout=2)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
 
     def __enter__(self) -> SyncClient:
         return self.connect()

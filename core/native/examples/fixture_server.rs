@@ -92,11 +92,9 @@ fn server() -> Result<Server, Error> {
         )
         .tool(Tool::new("ask_name").description("Asks for a name").input_schema(object(json!({}))), ask_name)
         .tool(
-            Tool::new("slow")
-                .description("Waits")
-                .input_schema(object(json!({"ms": {"type": "integer", "minimum": 0}}))),
+            Tool::new("slow").description("Waits").input_schema(object(json!({"ms": integer}))),
             |args: Slow, _: Context| async move {
-                tokio::time::sleep(Duration::from_millis(u64::try_from(args.ms.0).unwrap_or(u64::MAX))).await;
+                tokio::time::sleep(Duration::from_millis(u64::try_from(args.ms.0.max(0)).unwrap_or(u64::MAX))).await;
                 "done"
             },
         )

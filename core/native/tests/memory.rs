@@ -4,8 +4,11 @@ mod common;
 
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
-use common::{ERAS, Seen, everything, fixture, options, soon, standstill};
-use mcp_keel::{Client, Context, Direction, Error, Level, Mode, Options, Server, Target, Tool, serde_json::json};
+use common::{ERAS, Nothing, Number, Seen, everything, fixture, options, soon, standstill};
+use mcp_keel::{
+    Client, Context, Direction, Error, Json, Level, McpError, Mode, Options, Read, Resource, Server, Target, Tool,
+    serde_json::json,
+};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 #[tokio::test]
@@ -82,6 +85,51 @@ async fn a_listener_hears_changes() {
 }
 
 #[tokio::test]
+async fn each_listener_hears_its_own() {
+    const CONFIRMED: &str = "notifications/subscriptions/acknowledged";
+    const UPDATED: &str = "notifications/resources/updated";
+    for mode in ERAS {
+        let fixture = fixture();
+        fixture
+            .server
+            .update(|catalog| catalog.resource(Resource::new("memo://b", "b"), |_: Read, _| async { "" }))
+            .unwrap();
+        let everything = Arc::<Mutex<Vec<String>>>::default();
+        let all = Arc::clone(&everything);
+        let options = options(mode).on_notice(move |notice| all.lock().unwrap().push(notice.method));
+        let client = Client::connect(&fixture.server, options).await.unwrap();
+        let mut listens = Vec::new();
+        for filter in [
+            json!({"toolsListChanged": true}),
+            json!({"resourceSubscriptions": ["memo://a"]}),
+            json!({"resourceSubscriptions": ["memo://b"]}),
+        ] {
+            let mut listen = client.listen(filter).await.unwrap();
+            assert_eq!(soon(listen.next()).await.unwrap().method, CONFIRMED);
+            listens.push(listen);
+        }
+        fixture.server.resource_updated("memo://b").unwrap();
+        fixture.server.resource_updated("memo://a").unwrap();
+        fixture.server.update(|catalog| catalog.tool(Tool::new("new"), |(): (), _: Context| async { "new" })).unwrap();
+        let mut heard = Vec::new();
+        for listen in &mut listens {
+            let notice = soon(listen.next()).await.unwrap();
+            let uri = notice.params::<serde_json::Value>().unwrap()["uri"].as_str().map(str::to_owned);
+            heard.push((notice.method, uri));
+        }
+        let expected = [
+            ("notifications/tools/list_changed".to_owned(), None),
+            (UPDATED.to_owned(), Some("memo://a".to_owned())),
+            (UPDATED.to_owned(), Some("memo://b".to_owned())),
+        ];
+        assert_eq!(heard, expected, "{mode:?}");
+        let everything = everything.lock().unwrap();
+        assert_eq!(everything.iter().filter(|method| *method == UPDATED).count(), 2, "{everything:?}");
+        assert_eq!(everything.iter().filter(|method| *method == CONFIRMED).count(), 3, "{everything:?}");
+    }
+}
+
+#[tokio::test]
 async fn trace_sees_both_directions() {
     let fixture = fixture();
     let seen = Arc::<Mutex<Vec<(Direction, String)>>>::default();
@@ -99,9 +147,59 @@ async fn trace_sees_both_directions() {
 #[tokio::test]
 async fn a_call_without_its_handler_is_refused() {
     let fixture = fixture();
-    let client = Client::connect(&fixture.server, Options::new()).await.unwrap();
-    let result = client.call_tool("ask", json!({})).await;
-    assert!(!matches!(result, Ok(ref result) if !result.is_error), "{result:?}");
+    for mode in ERAS {
+        let client = Client::connect(&fixture.server, Options::new().mode(mode)).await.unwrap();
+        for tool in ["ask", "ask_boxed"] {
+            let Err(Error::Peer { code, data, .. }) = client.call_tool(tool, json!({})).await else {
+                panic!("{tool} in {mode:?} is no error of the peer")
+            };
+            if mode == Mode::Modern {
+                assert_eq!(code, -32021);
+                assert_eq!(data.unwrap().get(), r#"{"requiredCapabilities":{"elicitation":{}}}"#);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_the_client_refuses_ends_the_call() {
+    let fixture = fixture();
+    let refusing = options(Mode::Legacy).on_sample(|_| async {
+        Err::<serde_json::Value, _>(McpError::new(-32077, "no model today").with_data(json!({"retry": 5})))
+    });
+    let client = Client::connect(&fixture.server, refusing).await.unwrap();
+    let ended = client.call_tool("model", json!({})).await;
+    let Err(Error::Peer { code, message, data }) = ended else { panic!("{ended:?}") };
+    assert_eq!((code, message.as_str()), (-32077, "no model today"));
+    assert_eq!(data.unwrap().get(), r#"{"retry":5}"#);
+}
+
+/// Panics before and after a wait, results that are too deep for any message: one answer each.
+#[tokio::test]
+async fn every_failure_is_answered() {
+    let server = Server::builder("failing", "1")
+        .tool(Tool::new("at_once"), |_: Nothing, _: Context| async { panic!("on purpose") as String })
+        .tool(Tool::new("later"), |_: Nothing, _: Context| async {
+            tokio::task::yield_now().await;
+            panic!("on purpose") as String
+        })
+        .tool(Tool::new("outside"), |_: Nothing, _: Context| -> std::future::Ready<String> { panic!("on purpose") })
+        .tool(Tool::new("deep"), |_: Nothing, _: Context| async {
+            let text = format!("{}1{}", "[".repeat(5000), "]".repeat(5000));
+            Json(serde_json::value::RawValue::from_string(text).unwrap())
+        })
+        .tool(Tool::new("typed"), |_: Number, _: Context| async { "" })
+        .build()
+        .unwrap();
+    for mode in ERAS {
+        let client = Client::connect(&server, options(mode)).await.unwrap();
+        for tool in ["at_once", "later", "outside", "deep"] {
+            let ended = soon(client.call_tool(tool, json!({}))).await;
+            assert!(matches!(ended, Err(Error::Peer { code: -32603, .. })), "{tool}: {ended:?}");
+        }
+        let result = soon(client.call_tool("typed", json!({"n": 3.0}))).await.unwrap();
+        assert!(result.is_error && result.text().starts_with("invalid arguments: "), "{result:?}");
+    }
 }
 
 #[tokio::test]

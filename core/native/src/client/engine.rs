@@ -215,12 +215,8 @@ impl Engine {
     fn notice(&self, record: Record) {
         let Ok(params) = raw(record.text) else { return };
         let notice = Notice { method: record.name, params };
-        {
-            let listeners = lock(&self.listeners);
-            let wanted = listeners.iter().filter(|(handle, _)| record.id == 0 || record.id == **handle);
-            for (_, listener) in wanted {
-                let _ = listener.try_send(notice.clone());
-            }
+        if let Some(listener) = lock(&self.listeners).get(&record.id) {
+            let _ = listener.try_send(notice.clone());
         }
         if let Some(on_notice) = &self.options.on_notice {
             on_notice(notice);

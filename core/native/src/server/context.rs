@@ -100,7 +100,7 @@ impl Context {
     /// Asks the user with a form. `schema` is a flat object schema.
     ///
     /// # Errors
-    /// `Usage` when the client cannot ask its user, `Peer` when it refused.
+    /// `Peer` when the client refused, or has no user to ask; returned by the handler, it is the answer to the call.
     pub async fn elicit(&self, message: &str, schema: impl Serialize) -> Result<ElicitResult, Error> {
         let params = json!({"message": message, "requestedSchema": raw_value(schema)?});
         self.ask("elicitation/create", params).await
@@ -109,7 +109,7 @@ impl Context {
     /// Asks the client's model. Parameters and result as the specification's `sampling/createMessage`.
     ///
     /// # Errors
-    /// `Usage` when the client has no model for us, `Peer` when it refused.
+    /// `Peer` when the client refused, or has no model for us; returned by the handler, it is the answer to the call.
     pub async fn sample(&self, params: impl Serialize) -> Result<Raw, Error> {
         self.ask("sampling/createMessage", params).await
     }
@@ -117,7 +117,7 @@ impl Context {
     /// Asks for the places the client lets us work in.
     ///
     /// # Errors
-    /// `Usage` when the client has none to tell, `Peer` when it refused.
+    /// `Peer` when the client refused, or has none to tell; returned by the handler, it is the answer to the call.
     pub async fn roots(&self) -> Result<Vec<Root>, Error> {
         #[derive(Deserialize)]
         struct Roots {
@@ -152,7 +152,7 @@ impl Context {
             params: P,
         }
         // A handler that runs again asks in the same order, so the number finds the answer that was given.
-        let key = self.shared.asked.fetch_add(1, Ordering::Relaxed).to_string();
+        let key = (self.shared.asked.fetch_add(1, Ordering::Relaxed) + 1).to_string();
         let request = serde_json::to_string(&Ask { method, params }).map_err(Error::invalid)?;
         let outcome = self.shared.engine.ask(self.shared.call, &key, &request).await?;
         serde_json::from_str(Outcome::parse(&outcome)?.get()).map_err(Error::invalid)

@@ -174,7 +174,7 @@ impl Engine {
         let running = Running { stream: record.stream, shared: Arc::clone(&shared), asks: BTreeMap::new() };
         state.calls.insert(record.id, running);
         let handler = state.catalog.handlers.get(&record.name).cloned();
-        state.starts.push(Start { shared, handler, input: text(record.text) });
+        state.starts.push(Start { shared, key: record.name, handler, input: text(record.text) });
     }
 
     /// Opens a pipe; what is to be written to it comes out of the outbox.

@@ -5,7 +5,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::Context;
 use crate::{
-    error::{McpError, Outcome},
+    error::{Error, McpError, Outcome},
     model::{Completion, Json, PromptMessage, PromptResult, Read, ReadResult, ResourceContents, ToolResult},
 };
 
@@ -73,7 +73,7 @@ where
     handler::<Plain<A>, _, _, _>(
         function,
         |result, ()| Outcome::text(result.into_tool_result()),
-        |error| Outcome::text(Ok(ToolResult::error(format!("The arguments do not fit: {error}")))),
+        |error| Outcome::text(Ok(ToolResult::error(unfit(&error)))),
     )
 }
 
@@ -135,23 +135,28 @@ where
 }
 
 fn refused(error: serde_json::Error) -> String {
-    Outcome::text::<()>(Err(McpError::invalid_params(format!("The arguments do not fit: {error}"))))
+    Outcome::text::<()>(Err(McpError::invalid_params(unfit(&error))))
 }
 
-/// A [`McpError`] stays one, wherever it comes from; anything else is only words.
+fn unfit(error: &serde_json::Error) -> String {
+    format!("invalid arguments: {error}")
+}
+
+/// A [`McpError`] stays one, wherever it comes from, and so does what the client answered to a question; anything else is
+/// only words.
 fn mcp_error<E: Display + 'static>(error: &E) -> Option<McpError> {
     let any: &dyn Any = error;
-    if let Some(error) = any.downcast_ref::<McpError>() {
-        return Some(error.clone());
+    let boxed = any.downcast_ref::<Box<dyn std::error::Error + Send + Sync>>();
+    let own = any.downcast_ref::<McpError>().or_else(|| boxed?.downcast_ref());
+    let asked = || any.downcast_ref::<Error>().or_else(|| boxed?.downcast_ref());
+    match (own, asked) {
+        (Some(error), _) => Some(error.clone()),
+        (None, asked) => asked().filter(|error| matches!(error, Error::Peer { .. })).cloned().map(McpError::from),
     }
-    if let Some(error) = any.downcast_ref::<Box<dyn std::error::Error + Send + Sync>>() {
-        return error.downcast_ref::<McpError>().cloned();
-    }
-    None
 }
 
 /// What a tool may return: text, [`Json`], [`ToolResult`], nothing, or a `Result` of these. An error becomes a result with
-/// `isError` that carries its text; a [`McpError`] becomes a JSON-RPC error.
+/// `isError` that carries its text; a [`McpError`], and an [`Error::Peer`] from a question, become that JSON-RPC error.
 pub trait IntoToolResult {
     /// Converts.
     ///

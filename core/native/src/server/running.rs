@@ -7,6 +7,7 @@ use std::{
     task::{Context as Waking, Poll, Waker},
 };
 
+use mcp_keel_core::flat::FlatError;
 use tokio::runtime::Handle;
 
 use super::{Context, engine::Engine, handler::Handler};
@@ -32,6 +33,7 @@ impl Shared {
 /// A call to be started.
 pub(super) struct Start {
     pub(super) shared: Arc<Shared>,
+    pub(super) key: String,
     pub(super) handler: Option<Handler>,
     pub(super) input: String,
 }
@@ -67,14 +69,17 @@ impl Drop for Reset {
 }
 
 async fn run(start: Start) {
-    let Start { shared, handler, input } = start;
+    let Start { shared, key, handler, input } = start;
     let mut guard = Answering { shared: Arc::clone(&shared), answered: false };
     let work = async {
         let outcome = match handler {
             Some(handler) => handler(input, Context::new(Arc::clone(&shared))).await,
-            None => Outcome::text::<()>(Err(McpError::internal("it was removed"))),
+            None => Outcome::text::<()>(Err(McpError::internal(format!("no handler for {key}")))),
         };
-        let _ = shared.engine.drive_call(shared.call, |flat, now| flat.respond(shared.call, &outcome, now)).await;
+        if let Err(refused) = answer(&shared, outcome).await {
+            // The core takes no such outcome; the call must get an answer all the same.
+            let _ = answer(&shared, Outcome::text::<()>(Err(McpError::internal(refused.message)))).await;
+        }
     };
     tokio::select! {
         biased;
@@ -82,6 +87,10 @@ async fn run(start: Start) {
         () = shared.cancelled.wait() => {}
     }
     guard.answered = true;
+}
+
+async fn answer(shared: &Shared, outcome: String) -> Result<(), FlatError> {
+    shared.engine.drive_call(shared.call, |flat, now| flat.respond(shared.call, &outcome, now)).await
 }
 
 /// Answers for a handler that panicked, so that every call has its answer.

@@ -97,6 +97,9 @@ pub fn fixture() -> Fixture {
             }
         })
         .tool(Tool::new("ask"), ask)
+        .tool(Tool::new("ask_boxed"), |nothing: Nothing, context: Context| async {
+            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(ask(nothing, context).await?)
+        })
         .tool(Tool::new("model"), |_: Nothing, context: Context| async move {
             let answer = context.sample(json!({"messages": [], "maxTokens": 5})).await?;
             Ok::<_, Error>(answer.get().to_owned())
