@@ -24,6 +24,7 @@ pub mod json;
 pub mod limits;
 pub mod link;
 pub mod message;
+mod model;
 pub mod revision;
 pub mod server;
 pub mod time;

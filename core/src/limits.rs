@@ -17,6 +17,10 @@ pub struct Limits {
     pub sessions: usize,
     /// Milliseconds that a session may be idle. 30 minutes.
     pub session_idle_ms: u64,
+    /// Milliseconds in which an HTTP request must have arrived whole. 60 seconds.
+    pub http_request_ms: u64,
+    /// Milliseconds that an HTTP connection may be idle between two requests. 75 seconds.
+    pub http_idle_ms: u64,
     /// Calls in flight on one connection or session. 1024.
     pub pending_calls: usize,
     /// Bytes kept for a peer that does not read. 16 MiB.
@@ -41,6 +45,8 @@ impl Default for Limits {
             batch: 100,
             sessions: 10_000,
             session_idle_ms: 30 * 60 * 1000,
+            http_request_ms: 60_000,
+            http_idle_ms: 75_000,
             pending_calls: 1024,
             queue_bytes: 16 << 20,
             suspended: 1024,

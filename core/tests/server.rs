@@ -165,3 +165,21 @@ fn http_in_both_eras() {
     assert_eq!(records[0].id, 400);
     assert!(written(&records).contains("-32020"));
 }
+
+#[test]
+fn connections_do_not_wait_for_ever() {
+    let mut server = server();
+    server.open(1, "http1", 0).expect("a new stream");
+    let until = |records: &[Record]| records.last().map(|last| last.until);
+    // The first byte starts the clock of the request; the next ones do not wind it up again.
+    assert_eq!(until(&server.receive(1, b"POST /mcp HTTP/1.1\r\n", 1000).expect("fine")), Some(61_000));
+    assert_eq!(until(&server.receive(1, b"host: localhost\r\n", 50_000).expect("fine")), Some(61_000));
+    let records = server.timeout(61_000).expect("fine");
+    assert!(written(&records).starts_with("HTTP/1.1 408 "), "{records:?}");
+    assert_eq!(records[records.len() - 2].kind, "close");
+    server.open(2, "http1", 0).expect("a new stream");
+    let get = b"GET /nowhere HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    assert_eq!(until(&server.receive(2, get, 2000).expect("fine")), Some(77_000));
+    let kinds: Vec<_> = server.timeout(77_000).expect("fine").iter().map(|record| record.kind).collect();
+    assert_eq!(kinds, ["close", "wait"]);
+}

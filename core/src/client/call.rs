@@ -8,9 +8,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::inputs::Round;
-use super::{Client, Early, Ended, Event, Purpose, Timer, check, listen};
+use super::{Client, Early, Ended, Event, Purpose, Timer, listen};
 use crate::error::{Error, RpcError};
 use crate::json::{self, Object};
+use crate::model;
 use crate::revision::methods;
 use crate::revision::open::Extra;
 use crate::time::Millis;
@@ -288,7 +289,7 @@ impl Client {
                 }
             }
         }
-        if let Err(problem) = check::result(&call.method, result) {
+        if let Err(problem) = model::result(&call.method, result) {
             let message = format!("the result of {} is broken: {problem}", call.method);
             self.fail(handle, Error::invalid("invalid_result", message));
             return;

@@ -3,7 +3,6 @@
 //! Contract: change (a command, a message, a deadline) → drain [`Client::poll_output`] → change. Time is an argument.
 
 mod call;
-mod check;
 mod event;
 mod incoming;
 mod inputs;
@@ -24,6 +23,7 @@ pub use inputs::Answer;
 use crate::error::Error;
 use crate::json::{self, Object};
 use crate::limits::Limits;
+use crate::link::marks;
 use crate::message::{self, Id};
 use crate::revision::open::{Ask, Extra, Plan, Speaker};
 use crate::revision::{Revision, methods};
@@ -79,7 +79,7 @@ pub struct Client {
     /// The level that the whole connection logs at, where that is how it is asked for.
     level: Option<String>,
     /// Arguments that become headers, by tool.
-    mirrored: BTreeMap<String, Vec<mirror::Mirrored>>,
+    mirrored: BTreeMap<String, Vec<marks::Mirrored>>,
     out: VecDeque<Output>,
 }
 

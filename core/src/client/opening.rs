@@ -4,9 +4,10 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::mem;
 
-use super::{Client, Early, Ended, Event, Output, Purpose, Role, Timer, check};
+use super::{Client, Early, Ended, Event, Output, Purpose, Role, Timer};
 use crate::error::RpcError;
 use crate::message;
+use crate::model;
 use crate::revision::Revision;
 use crate::revision::open::{self, Ask, Outcome, Step};
 use crate::time::Millis;
@@ -155,7 +156,7 @@ impl Client {
             self.ready(about, again, now);
             return;
         }
-        if let Err(problem) = check::result(ask.method(), result) {
+        if let Err(problem) = model::result(ask.method(), result) {
             self.shut("invalid_result", &format!("the answer to initialize is broken: {problem}"));
             return;
         }

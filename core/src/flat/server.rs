@@ -41,7 +41,7 @@ impl FlatServer {
     pub fn open(&mut self, stream: u64, transport: &str, now: u64) -> Records {
         match transport {
             "pipe" => self.link.open_pipe(stream)?,
-            "http1" => self.link.open_http1(stream)?,
+            "http1" => self.link.open_http1(stream, Millis(now))?,
             other => return Err(FlatError::new("usage", format!("no transport `{other}`: `pipe` or `http1`"))),
         }
         self.drain(now)

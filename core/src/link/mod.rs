@@ -5,6 +5,7 @@ pub mod client_pipe;
 pub mod headers;
 pub mod http1;
 pub mod lines;
+pub(crate) mod marks;
 pub mod server;
 mod server_http;
 pub mod sse;

@@ -11,7 +11,7 @@ use super::server_http::Http;
 use crate::error::Error;
 use crate::message;
 use crate::server::{Channel, Config, Event, Output, PeerId, Server, StreamId};
-use crate::time::Millis;
+use crate::time::{Deadlines, Millis};
 
 /// What a driver performs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,6 +82,8 @@ pub struct ServerLink {
     pipes: BTreeMap<PeerId, StreamId>,
     pub(super) http: Http,
     pub(super) effects: VecDeque<Effect>,
+    /// Connections that wait for a request, and until when.
+    waiting: Deadlines<StreamId>,
     /// Connections whose answer is complete, so that their next request can be read.
     ready: BTreeSet<StreamId>,
 }
@@ -96,6 +98,7 @@ impl ServerLink {
             pipes: BTreeMap::new(),
             http: Http::default(),
             effects: VecDeque::new(),
+            waiting: Deadlines::default(),
             ready: BTreeSet::new(),
         }
     }
@@ -128,11 +131,12 @@ impl ServerLink {
     ///
     /// # Errors
     /// `usage` when the number is in use.
-    pub fn open_http1(&mut self, stream: StreamId) -> Result<(), Error> {
+    pub fn open_http1(&mut self, stream: StreamId, now: Millis) -> Result<(), Error> {
         self.check_new(stream)?;
         let limits = Http1Limits { body_bytes: self.server.config.limits.message_bytes, ..Http1Limits::default() };
         let conn = Conn { codec: ServerConn::new(limits), answering: None };
         self.streams.insert(stream, Transport::Connection(conn));
+        self.waiting.set(stream, now.after(self.server.config.limits.http_request_ms));
         Ok(())
     }
 
@@ -153,7 +157,12 @@ impl ServerLink {
             }
             Some(Transport::Connection(conn)) => {
                 let mut events = Vec::new();
+                let was_idle = conn.codec.is_idle();
                 conn.codec.receive(bytes, &mut events);
+                // The clock of a request starts with its first byte, and no byte winds it up again.
+                if was_idle && conn.answering.is_none() {
+                    self.waiting.set(stream, now.after(self.server.config.limits.http_request_ms));
+                }
                 self.handle_http1(stream, events, now);
             }
         }
@@ -174,6 +183,7 @@ impl ServerLink {
 
     /// Nothing can be delivered on this stream any more.
     pub fn gone(&mut self, stream: StreamId) {
+        self.waiting.clear(&stream);
         match self.streams.remove(&stream) {
             Some(Transport::Pipe { peer, .. }) => {
                 self.pipes.remove(&peer);
@@ -191,12 +201,20 @@ impl ServerLink {
     pub fn handle_timeout(&mut self, now: Millis) {
         self.server.handle_timeout(now);
         self.expire_sessions(now);
+        while let Some(stream) = self.waiting.take_due(now) {
+            match self.streams.get(&stream) {
+                Some(Transport::Connection(conn)) if !conn.codec.is_idle() => {
+                    self.fail_http1(stream, 408, "the request did not arrive in time");
+                }
+                _ => self.gone(stream),
+            }
+        }
     }
 
     /// When [`Self::handle_timeout`] is wanted next.
     #[must_use]
     pub fn deadline(&self) -> Option<Millis> {
-        [self.server.deadline(), self.http.deadline()].into_iter().flatten().min()
+        [self.server.deadline(), self.http.deadline(), self.waiting.next()].into_iter().flatten().min()
     }
 
     /// Stops everything.
@@ -274,6 +292,9 @@ impl ServerLink {
         if let Some(Transport::Connection(conn)) = self.streams.get_mut(&stream) {
             let mut events = Vec::new();
             conn.codec.next(&mut events);
+            let limits = &self.server.config.limits;
+            let patience = if conn.codec.is_idle() { limits.http_idle_ms } else { limits.http_request_ms };
+            self.waiting.set(stream, now.after(patience));
             self.handle_http1(stream, events, now);
         }
     }
@@ -303,6 +324,7 @@ impl ServerLink {
         if let Some(Transport::Connection(conn)) = self.streams.get_mut(&stream) {
             conn.answering = Some(answering);
         }
+        self.waiting.clear(&stream);
         self.http_request(stream, &request.method, &request.target, &request.headers, &request.body, now);
     }
 
@@ -389,6 +411,7 @@ impl ServerLink {
             }
             _ => {
                 self.streams.remove(&stream);
+                self.waiting.clear(&stream);
                 self.effects.push_back(Effect::Close { stream });
             }
         }

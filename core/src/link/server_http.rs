@@ -1,11 +1,11 @@
 //! The rules of Streamable HTTP for a server: which request is which, sessions, JSON or event stream, which status.
 
-use alloc::borrow::Cow;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::headers::{self, Headers};
+use super::marks;
 use super::server::{Effect, ServerLink};
 use super::sse;
 use crate::error::{Error, RpcError, code};
@@ -139,6 +139,9 @@ impl ServerLink {
             return Err((404, code::INVALID_REQUEST, "there is no endpoint at this path"));
         }
         let host = headers.get("host").unwrap_or_default();
+        if headers.count("host") > 1 {
+            return Err((400, code::INVALID_REQUEST, "there is more than one Host"));
+        }
         if rules.hosts.as_deref().is_some_and(|list| !headers::host_allowed(host, list)) {
             return Err((403, code::INVALID_REQUEST, "this Host is not served"));
         }
@@ -187,7 +190,7 @@ impl ServerLink {
                 let why = "the answer to this method is text/event-stream";
                 return self.reply_error(stream, 406, id_of(&parsed), code::INVALID_REQUEST, why);
             }
-            if let Err(error) = check_mirrors(&parsed, params, headers) {
+            if let Err(error) = self.check_mirrors(&parsed, params, headers) {
                 return self.reply_rpc(stream, 400, id_of(&parsed), &error);
             }
             let peer = self.server.open(Channel::Exchange);
@@ -440,6 +443,34 @@ impl ServerLink {
         session.queue.push_back(text.to_string());
     }
 
+    /// Headers that repeat what the body says must say the same (HDR-005 to HDR-008, HDR-035). What the body lacks is the
+    /// machine's to refuse.
+    fn check_mirrors(&self, parsed: &Parsed<'_>, params: Option<&str>, headers: &Headers) -> Result<(), RpcError> {
+        let Some(version) = wire::own_version(params) else { return Ok(()) };
+        if let Some(version) = json::string(version) {
+            check_header(headers, VERSION, &version)?;
+        }
+        let Parsed::One(Message::Request { method, .. }) = parsed else { return Ok(()) };
+        check_header(headers, "mcp-method", method)?;
+        let row = methods::from_client(method, Revision::NEWEST_MODERN);
+        let target = row.and_then(|row| row.target).and_then(|target| json::get_string(params?, target));
+        let Some(target) = target else { return Ok(()) };
+        check_header(headers, "mcp-name", &target)?;
+        if method != "tools/call" {
+            return Ok(());
+        }
+        let arguments = params.and_then(|params| json::get(params, "arguments")).unwrap_or("{}");
+        for mark in self.server.catalog.marks(&target) {
+            let name = mark.header();
+            match mark.value(arguments) {
+                Some(value) => check_header(headers, &name, &value)?,
+                None if headers.count(&name) > 0 => return Err(differs(&name)),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
     fn reply_invalid(&mut self, stream: StreamId, invalid: &Invalid) {
         let message = invalid.error.message.clone();
         self.effects.push_back(Effect::Event(Event::Violation { stream, code: invalid.code, message }));
@@ -470,31 +501,18 @@ fn wants_stream(parsed: &Parsed<'_>) -> bool {
     methods::from_client(method, Revision::NEWEST_MODERN).is_some_and(|row| row.streams)
 }
 
-/// Headers that repeat what the body says must say the same (HDR-005 to HDR-008). What the body lacks is the machine's to refuse.
-fn check_mirrors(parsed: &Parsed<'_>, params: Option<&str>, headers: &Headers) -> Result<(), RpcError> {
-    let differs = |name: &str| {
-        RpcError::new(code::HEADER_MISMATCH, alloc::format!("the header {name} is missing or differs from the body"))
-    };
-    let check = |name: &str, wanted: &str| match headers.get(name).filter(|_| headers.count(name) == 1) {
-        Some(value) if headers::decode_value(value) == Some(Cow::Borrowed(wanted)) => Ok(()),
+fn differs(name: &str) -> RpcError {
+    let message = alloc::format!("the header {name} is missing or differs from the body");
+    RpcError::new(code::HEADER_MISMATCH, message)
+}
+
+/// Numbers count by their value: 42.0 is 42 (HDR-036).
+fn check_header(headers: &Headers, name: &str, wanted: &str) -> Result<(), RpcError> {
+    let said = headers.get(name).filter(|_| headers.count(name) == 1).and_then(headers::decode_value);
+    let number =
+        |text: &str| text.starts_with(|c: char| c == '-' || c.is_ascii_digit()).then(|| marks::plain(text)).flatten();
+    match said {
+        Some(said) if said == wanted || (number(&said).is_some() && number(&said) == number(wanted)) => Ok(()),
         _ => Err(differs(name)),
-    };
-    if let Some(version) = wire::own_version(params) {
-        // A version that is no string is not mirrored; the machine refuses it.
-        if let Some(version) = json::string(version) {
-            check(VERSION, &version)?;
-        }
     }
-    let Parsed::One(Message::Request { method, .. }) = parsed else { return Ok(()) };
-    if wire::own_version(params).is_none() {
-        return Ok(());
-    }
-    check("mcp-method", method)?;
-    let row = methods::from_client(method, Revision::NEWEST_MODERN);
-    if let Some(target) = row.and_then(|row| row.target)
-        && let Some(value) = params.and_then(|params| json::get_string(params, target))
-    {
-        check("mcp-name", &value)?;
-    }
-    Ok(())
 }

@@ -53,6 +53,8 @@ pub struct Rules {
     pub completions_capability: bool,
     /// Elicitation knows modes (CAP-011).
     pub elicitation_modes: bool,
+    /// Sampling has parts that are declared on their own: `tools`, `context` (SAMP-012).
+    pub sampling_parts: bool,
     /// The protocol's own error codes -32020 to -32022 exist (ERR-011).
     pub modern_codes: bool,
 }
@@ -68,6 +70,7 @@ const fn rules(label: &'static str, era: Era, ordinal: u8) -> Rules {
         progress_message: ordinal >= 1,
         completions_capability: ordinal >= 1,
         elicitation_modes: ordinal >= 3,
+        sampling_parts: ordinal >= 3,
         modern_codes: ordinal >= 4,
     }
 }

@@ -71,14 +71,38 @@ pub(crate) fn object(of: Of, text: &str, revision: Revision) -> Cow<'_, str> {
 
 /// A tool as `revision` lists it: an output schema whose root is no object exists only in the newest (TOOL-008).
 pub(crate) fn tool(text: &str, revision: Revision) -> Cow<'_, str> {
-    let root = json::get(text, "outputSchema").and_then(|schema| json::get_string(schema, "type"));
-    match object(Of::Tool, text, revision) {
-        Cow::Owned(text) if revision < E && root.as_deref() != Some("object") => {
-            Cow::Owned(without(&text, &["outputSchema"]).into_owned())
-        }
-        Cow::Borrowed(text) if revision < E && root.as_deref() != Some("object") => without(text, &["outputSchema"]),
-        same => same,
+    let mut shaped = object(Of::Tool, text, revision);
+    if revision >= E {
+        return shaped;
     }
+    let root = json::get(&shaped, "outputSchema").and_then(|schema| json::get_string(schema, "type"));
+    if root.as_deref() != Some("object") {
+        shaped = Cow::Owned(without(&shaped, &["outputSchema"]).into_owned());
+    }
+    for member in ["inputSchema", "outputSchema"] {
+        if let Some(written) = plain_properties(&shaped, member) {
+            shaped = Cow::Owned(written);
+        }
+    }
+    shaped
+}
+
+/// Properties as the handshake revisions want them: schemas that are objects (TOOL-005).
+fn plain_properties(tool: &str, member: &str) -> Option<String> {
+    let schema = json::get(tool, member)?;
+    let properties = json::get(schema, "properties")?;
+    if !json::members(properties).any(|(_, property)| matches!(property, "true" | "false")) {
+        return None;
+    }
+    let written = json::members(properties).fold(Object::new(), |out, (name, property)| {
+        let property = match property {
+            "true" => "{}",
+            "false" => r#"{"not":{}}"#,
+            other => other,
+        };
+        out.raw(&name, property)
+    });
+    Some(replace(tool, member, &replace(schema, "properties", &written.finish())))
 }
 
 /// The result of `method` as `revision` knows it.

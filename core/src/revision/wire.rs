@@ -171,22 +171,43 @@ impl Revision {
                 _ => modes[0].is_some() || modes[1].is_none(),
             }
         });
-        if enough {
+        let part = if key == "sampling" { self.sampling_part(params, declared.unwrap_or("{}")) } else { None };
+        if enough && part.is_none() {
             return None;
         }
-        let wanted = if key == "elicitation" && mode == "url" { r#"{"url":{}}"# } else { "{}" };
-        let required = Object::new().raw(key, wanted).finish();
+        let wanted = match part {
+            Some(part) => Object::new().raw(part, "{}").finish(),
+            None if key == "elicitation" && mode == "url" => r#"{"url":{}}"#.to_string(),
+            None => "{}".to_string(),
+        };
+        let required = Object::new().raw(key, &wanted).finish();
         let data = Object::new().raw("requiredCapabilities", &required).finish();
         let message = format!("the client did not declare `{key}`");
         Some(RpcError::new(code::MISSING_CAPABILITY, message).with_data(data))
     }
 
+    /// The part of the sampling capability that this request needs but the client does not have (SAMP-012, SAMP-020).
+    fn sampling_part(self, params: Option<&str>, declared: &str) -> Option<&'static str> {
+        if !self.rules().sampling_parts {
+            return None;
+        }
+        let [tools, choice, context] = json::pick(params.unwrap_or("{}"), ["tools", "toolChoice", "includeContext"]);
+        let has = |part: &str| json::get(declared, part).is_some();
+        if (tools.is_some() || choice.is_some()) && !has("tools") {
+            return Some("tools");
+        }
+        (context.is_some_and(|context| context != "\"none\"") && !has("context")).then_some("context")
+    }
+
     /// The parameters of a question as this revision wants them.
     pub(crate) fn write_question<'a>(self, method: &str, params: &'a str) -> Cow<'a, str> {
-        if method == "elicitation/create" && !self.rules().elicitation_modes {
-            return shape::without(params, &["mode"]);
+        match self.rules().era {
+            Era::Modern if method == "elicitation/create" => shape::without(params, &["elicitationId"]),
+            Era::Legacy if method == "elicitation/create" && !self.rules().elicitation_modes => {
+                shape::without(params, &["mode"])
+            }
+            _ => Cow::Borrowed(params),
         }
-        Cow::Borrowed(params)
     }
 }
 

@@ -10,6 +10,7 @@ use super::{CallId, Channel, Event, PeerId, Server};
 use crate::error::{Error, RpcError, code};
 use crate::json::{self, Object, Raw};
 use crate::message::{self, Id};
+use crate::model;
 use crate::revision::methods::Method;
 use crate::revision::wire::Sender;
 
@@ -165,6 +166,15 @@ impl Server {
         Some(call)
     }
 
+    /// Ends a call because the server stops: its sender is told so.
+    pub(super) fn abort_call(&mut self, number: CallId, reason: &str) {
+        let Some(call) = self.end_call(number) else { return };
+        self.event(Event::Cancelled { call: number, reason: reason.to_string() });
+        if call.state.is_none() {
+            self.answer_error(call.to, Some(&call.id), &RpcError::new(code::INTERNAL, reason), 503);
+        }
+    }
+
     /// Ends a call without an answer.
     pub(super) fn drop_call(&mut self, number: CallId, reason: &str) {
         let Some(call) = self.end_call(number) else { return };
@@ -211,31 +221,25 @@ fn complete<'a>(method: &str, result: &'a str) -> Result<Cow<'a, str>, String> {
     if !json::is_object(result) {
         return Err("it is no object".to_string());
     }
-    let array = |name: &str| json::get(result, name).is_some_and(json::is_array);
-    let need =
-        |there: bool, what: &str| if there { Ok(Cow::Borrowed(result)) } else { Err(format!("it lacks {what}")) };
-    match method {
+    let result = match method {
+        // Structured content is repeated as text for those who read only that (TOOL-014, TOOL-015).
         "tools/call" if json::get(result, "content").is_none() => {
-            // Structured content is repeated as text for those who read only that (TOOL-014, TOOL-015).
             let text = json::get(result, "structuredContent");
             let block = text.map(|text| Object::new().string("type", "text").string("text", text).finish());
-            let content = json::array(block.as_deref());
-            let out = Object::with_capacity(2 * result.len()).raw("content", &content);
-            Ok(Cow::Owned(json::members(result).fold(out, |out, (name, value)| out.raw(&name, value)).finish()))
+            let out = Object::with_capacity(2 * result.len()).raw("content", &json::array(block.as_deref()));
+            Cow::Owned(json::members(result).fold(out, |out, (name, value)| out.raw(&name, value)).finish())
         }
-        "tools/call" => need(array("content"), "an array `content`"),
-        "prompts/get" => need(array("messages"), "an array `messages`"),
-        "resources/read" => need(array("contents"), "an array `contents`"),
         "completion/complete" => {
             let values = json::get(result, "completion").and_then(|completion| json::get(completion, "values"));
-            match values.filter(|values| json::is_array(values)) {
-                None => Err("it lacks an array `completion.values`".to_string()),
-                Some(values) if json::elements(values).count() <= 100 => Ok(Cow::Borrowed(result)),
-                Some(values) => Ok(Cow::Owned(first_hundred(values))),
+            match values {
+                Some(values) if json::elements(values).count() > 100 => Cow::Owned(first_hundred(values)),
+                _ => Cow::Borrowed(result),
             }
         }
-        _ => Ok(Cow::Borrowed(result)),
-    }
+        _ => Cow::Borrowed(result),
+    };
+    model::result(method, &result)?;
+    Ok(result)
 }
 
 /// At most a hundred values go out, and the client is told that there are more (COMP-005).

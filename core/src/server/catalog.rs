@@ -13,6 +13,7 @@ use super::arguments;
 use super::template::Template;
 use crate::error::{Error, RpcError, code};
 use crate::json::{self, Object, Raw};
+use crate::link::marks::{self, Mirrored};
 use crate::revision::Revision;
 use crate::revision::shape::{self, Of};
 
@@ -24,6 +25,8 @@ pub struct Catalog {
     pub(crate) templates: Kind,
     pub(crate) prompts: Kind,
     patterns: Vec<(String, Template)>,
+    /// Arguments that HTTP clients repeat as headers, by tool.
+    marked: BTreeMap<String, Vec<Mirrored>>,
 }
 
 /// Entries of one kind, in the order they were given (TOOL-002).
@@ -97,12 +100,22 @@ impl Catalog {
             let pattern = Template::parse(&uri).ok_or_else(|| bad(format!("`{uri}` is no URI template")))?;
             patterns.push((uri.into_owned(), pattern));
         }
+        let mut marked = BTreeMap::new();
+        for tool in &text.tools {
+            let [name, schema] = json::pick(tool, ["name", "inputSchema"]);
+            let name = name.and_then(json::string).unwrap_or_default();
+            let marks = marks::marks(schema.unwrap_or("{}")).map_err(|why| bad(format!("`{name}`: {why}")))?;
+            if !marks.is_empty() {
+                marked.insert(name.into_owned(), marks);
+            }
+        }
         Ok(Self {
             tools: Kind::read(text.tools, "name", check_tool)?,
             resources: Kind::read(text.resources, "uri", need_name)?,
             templates: Kind::read(text.resource_templates, "uriTemplate", need_name)?,
             prompts: Kind::read(text.prompts, "name", need_name)?,
             patterns,
+            marked,
         })
     }
 
@@ -159,6 +172,11 @@ impl Catalog {
         let kinds =
             [(!self.tools.is_empty(), "tools"), (resources, "resources"), (!self.prompts.is_empty(), "prompts")];
         kinds.into_iter().filter(|(some, _)| *some).map(|(_, kind)| kind)
+    }
+
+    /// The arguments of a tool that HTTP clients repeat as headers.
+    pub(crate) fn marks(&self, tool: &str) -> &[Mirrored] {
+        self.marked.get(tool).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// What is wrong with the structured content of a tool's result (TOOL-010); an error needs none.

@@ -7,10 +7,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::peers::ReplyTo;
-use super::{CallId, Channel, Event, PeerId, Server};
+use super::{CallId, Channel, Event, PeerId, Server, arguments};
 use crate::error::{Error, RpcError, code};
 use crate::json::{self, Object, Raw};
 use crate::message::{self, Id};
+use crate::model;
 use crate::revision::Revision;
 use crate::revision::methods::Method;
 use crate::revision::wire::Sender;
@@ -42,7 +43,9 @@ impl Server {
             return Err(Error::usage("usage", format!("the question `{key}` is asked already")));
         }
         let revision = call.sender.revision;
-        if let Some(given) = call.given.remove(key) {
+        // An answer that came before its question and does not fit it is asked for again.
+        let given = call.given.remove(key).filter(|given| answer_fault(&method, params, given).is_none());
+        if let Some(given) = given {
             let outcome = Object::new().raw("result", &given).finish();
             self.event(Event::Answer { call: number, key: key.to_string(), outcome });
             return Ok(());
@@ -94,9 +97,19 @@ impl Server {
             }
             return self.done(to);
         };
-        if let Some(call) = self.calls.get_mut(&call) {
-            call.questions.remove(&key);
-        }
+        let question = self.calls.get_mut(&call).and_then(|call| call.questions.remove(&key));
+        let fault = question.zip(json::get(&outcome, "result")).and_then(|(question, answer)| {
+            let [method, params] = json::pick(&question, ["method", "params"]);
+            answer_fault(&method.and_then(json::string)?, params, answer)
+        });
+        let outcome = match fault {
+            None => outcome,
+            Some(fault) => {
+                let message = format!("the client's answer is not usable: {fault}");
+                self.violation(to.stream, "invalid_result", message.clone());
+                Object::new().raw("error", &RpcError::new(code::INVALID_PARAMS, message).write()).finish()
+            }
+        };
         self.event(Event::Answer { call, key, outcome });
         self.done(to);
     }
@@ -129,8 +142,7 @@ impl Server {
                 continue;
             }
             if self.suspended.len() >= self.config.limits.suspended {
-                self.refuse_questions(number);
-                continue;
+                self.drop_oldest();
             }
             let state = self.secret();
             let Some(call) = self.calls.get_mut(&number) else { continue };
@@ -149,13 +161,11 @@ impl Server {
         }
     }
 
-    fn refuse_questions(&mut self, number: CallId) {
-        let Some(call) = self.calls.get_mut(&number) else { return };
-        let questions = core::mem::take(&mut call.questions);
-        for key in questions.into_keys() {
-            let error = RpcError::new(code::INTERNAL, "too many calls wait for their clients").write();
-            let outcome = Object::new().raw("error", &error).finish();
-            self.event(Event::Answer { call: number, key, outcome });
+    /// Makes room: who waits longest is the likeliest never to come back.
+    fn drop_oldest(&mut self) {
+        let oldest = self.timers.keys().next().cloned();
+        if let Some(Timer::Suspended(call)) = oldest {
+            self.drop_call(call, "too many calls wait for their clients");
         }
     }
 
@@ -184,6 +194,14 @@ impl Server {
             return Err(refused());
         }
         let mut given = self.given_answers(params)?;
+        for (key, question) in &call.questions {
+            let [method, params] = json::pick(question, ["method", "params"]);
+            let method = method.and_then(json::string).unwrap_or_default();
+            if let Some(fault) = given.get(key).and_then(|answer| answer_fault(&method, params, answer)) {
+                let message = format!("`inputResponses` at `{key}`: {fault}");
+                return Err(RpcError::new(code::INVALID_PARAMS, message));
+            }
+        }
         self.suspended.remove(state);
         self.timers.clear(&Timer::Suspended(number));
         let Some(call) = self.calls.get_mut(&number) else { return Err(refused()) };
@@ -236,5 +254,20 @@ impl Server {
             given.insert(key.into_owned(), Raw::trusted(value));
         }
         Ok(given)
+    }
+}
+
+/// What is wrong with the client's answer to a question: its shape, or content that does not fit the form asked for.
+fn answer_fault(method: &str, params: Option<&str>, answer: &str) -> Option<String> {
+    if let Err(fault) = model::result(method, answer) {
+        return Some(fault);
+    }
+    if method != "elicitation/create" || json::get_string(answer, "action").as_deref() != Some("accept") {
+        return None;
+    }
+    let schema = params.and_then(|params| json::get(params, "requestedSchema"))?;
+    match json::get(answer, "content") {
+        Some(content) => arguments::check(schema, content),
+        None => Some("it accepts, but has no `content`".to_string()),
     }
 }

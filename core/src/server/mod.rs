@@ -160,7 +160,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Server {
     pub(crate) config: Config,
-    catalog: Catalog,
+    pub(crate) catalog: Catalog,
     /// Kinds that a catalog ever held: what was declared to somebody stays served, if only as an empty list (TOOL-001).
     offered: BTreeSet<&'static str>,
     rng: ChaCha20Rng,
@@ -287,11 +287,11 @@ impl Server {
         self.timers.next()
     }
 
-    /// Stops everything: running calls are cancelled, subscriptions ended, peers closed.
+    /// Stops everything: running calls are answered with an error, subscriptions ended, peers closed.
     pub fn close(&mut self) {
         let calls: Vec<_> = self.calls.keys().copied().collect();
         for call in calls {
-            self.drop_call(call, "the server was closed");
+            self.abort_call(call, "the server was closed");
         }
         let peers: Vec<_> = self.peers.keys().copied().collect();
         for peer in peers {

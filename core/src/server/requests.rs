@@ -249,7 +249,7 @@ impl Server {
         };
         if method == "resources/unsubscribe" {
             session.subscriptions.remove(&*uri);
-        } else if session.subscriptions.len() >= bound {
+        } else if session.subscriptions.len() >= bound && !session.subscriptions.contains(&*uri) {
             return Err(invalid(format!("a client subscribes to {bound} resources at most")));
         } else {
             session.subscriptions.insert(uri.into_owned());

@@ -1,5 +1,5 @@
 //! The shapes of results, as data: required members and the types of known ones. Unknown members and unknown kinds of
-//! content pass.
+//! content pass. Clients check what they are given, servers what they give.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -20,6 +20,8 @@ enum Shape {
     Word(&'static [&'static str]),
     /// A block of content, by its `type`.
     Content,
+    /// One block or an array of them.
+    Blocks,
     /// The contents of a resource: `text` or `blob`.
     Contents,
 }
@@ -58,6 +60,7 @@ static PROMPT: Shape = Shape::Object(&[
     ("description", MAY, Shape::Text),
     ("arguments", MAY, Shape::Array(&ARGUMENT)),
 ]);
+static ROOT: Shape = Shape::Object(&[("uri", MUST, Shape::Text), ("name", MAY, Shape::Text)]);
 static MESSAGE: Shape =
     Shape::Object(&[("role", MUST, Shape::Word(&["user", "assistant"])), ("content", MUST, Shape::Content)]);
 static CONTENT: Shape = Shape::Content;
@@ -103,6 +106,19 @@ static RESULTS: &[(&str, Shape)] = &[
             ]),
         )]),
     ),
+    (
+        "elicitation/create",
+        Shape::Object(&[("action", MUST, Shape::Word(&["accept", "decline", "cancel"])), ("content", MAY, ANY)]),
+    ),
+    (
+        "sampling/createMessage",
+        Shape::Object(&[
+            ("role", MUST, Shape::Word(&["user", "assistant"])),
+            ("content", MUST, Shape::Blocks),
+            ("model", MUST, Shape::Text),
+        ]),
+    ),
+    ("roots/list", Shape::Object(&[("roots", MUST, Shape::Array(&ROOT))])),
 ];
 
 /// Kinds of content and what each needs.
@@ -118,7 +134,7 @@ static BLOCKS: &[(&str, &[Member])] = &[
 ///
 /// # Errors
 /// Where it is broken, and how.
-pub(super) fn result(method: &str, text: &str) -> Result<(), String> {
+pub(crate) fn result(method: &str, text: &str) -> Result<(), String> {
     let Some((_, shape)) = RESULTS.iter().find(|(name, _)| *name == method) else {
         return Ok(());
     };
@@ -166,6 +182,8 @@ fn check(shape: &Shape, value: &str) -> Result<(), Problem> {
             let kind = json::get_string(value, "type").unwrap_or_default();
             BLOCKS.iter().find(|(name, _)| *name == kind).map_or(Ok(()), |(_, members)| object(members, value))
         }
+        Shape::Blocks if first == b'[' => check(&Shape::Array(&CONTENT), value),
+        Shape::Blocks => check(&CONTENT, value),
         Shape::Contents => {
             let members: &[Member] =
                 &[("uri", MUST, Shape::Text), ("text", MAY, Shape::Text), ("blob", MAY, Shape::Text)];
