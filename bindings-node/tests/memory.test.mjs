@@ -185,6 +185,86 @@ for (const mode of ERAS) {
     });
   });
 
+  test(`${mode}: what the client refuses ends the call`, async () => {
+    const server = makeServer()
+      .tool("ask", {}, (_, ctx) => ctx.elicit({ message: "Your name?", schema: { type: "object", properties: {} } }))
+      .tool("model", {}, (_, ctx) => ctx.sample("Say hi"));
+    const onSample = () => {
+      throw new PeerError("no model today", { rpcCode: -32077, data: { retry: 5 } });
+    };
+    await connected(server, { mode, onSample }, async (client) => {
+      await assert.rejects(client.callTool("ask"), (error) => {
+        assert.ok(error instanceof PeerError);
+        if (mode === "modern") assert.deepEqual([error.rpcCode, error.data], [-32021, { requiredCapabilities: { elicitation: {} } }]);
+        return true;
+      });
+      // The newer era has no answer that is an error.
+      if (mode === "modern") return;
+      await assert.rejects(client.callTool("model"), (error) => {
+        assert.deepEqual([error.rpcCode, error.message, error.data], [-32077, "no model today", { retry: 5 }]);
+        return true;
+      });
+    });
+  });
+
+  test(`${mode}: every failure is answered`, async () => {
+    const circular = {};
+    circular.self = circular;
+    const server = makeServer()
+      .tool("nothing", {}, () => Promise.reject())
+      .tool("unsayable", {}, () => {
+        throw { toString: () => assert.fail("no words") };
+      })
+      .tool("data", {}, () => {
+        throw new PeerError("no", { rpcCode: -32001, data: circular });
+      })
+      .tool("circular", {}, () => circular)
+      .tool("thenable", {}, () => ({ then: () => assert.fail("no promise") }))
+      .tool("typed", { input: z.object({ n: z.number().min(3) }) }, () => "");
+    await connected(server, { mode, timeout: 5000 }, async (client) => {
+      assert.equal((await client.callTool("nothing")).text, "undefined");
+      await assert.rejects(client.callTool("unsayable"), (error) => error.rpcCode === -32603);
+      await assert.rejects(client.callTool("data"), (error) => error.rpcCode === -32001);
+      assert.ok((await client.callTool("circular")).isError);
+      assert.ok((await client.callTool("thenable")).isError);
+      const { isError, text } = await client.callTool("typed", { n: 1 });
+      assert.ok(isError && text.startsWith("invalid arguments: n: "), text);
+    });
+  });
+
+  test(`${mode}: each listener hears its own`, async () => {
+    const server = makeServer().tool("a", {}, () => "").resource("memo://a", {}, () => "").resource("memo://b", {}, () => "");
+    const everything = [];
+    await connected(server, { mode, onNotice: ({ method }) => everything.push(method) }, async (client) => {
+      const filters = [{ toolsListChanged: true }, { resourceSubscriptions: ["memo://a"] }, { resourceSubscriptions: ["memo://b"] }];
+      const loops = filters.map((filter) => client.listen(filter));
+      const confirmed = "notifications/subscriptions/acknowledged";
+      for (const loop of loops) assert.equal((await loop.next()).value.method, confirmed);
+      server.resourceUpdated("memo://b");
+      server.resourceUpdated("memo://a");
+      server.tool("b", {}, () => "");
+      const heard = [];
+      for (const loop of loops) {
+        const { method, params } = (await loop.next()).value;
+        heard.push([method, params?.uri]);
+      }
+      const updated = "notifications/resources/updated";
+      assert.deepEqual(heard, [["notifications/tools/list_changed", undefined], [updated, "memo://a"], [updated, "memo://b"]]);
+      assert.equal(everything.filter((method) => method === updated).length, 2);
+      assert.equal(everything.filter((method) => method === confirmed).length, 3);
+      for (const loop of loops) await loop.return();
+    });
+  });
+
+  test(`${mode}: closing many times at once`, async () => {
+    const client = await Client.connect(makeServer().tool("never", {}, () => new Promise(() => {})), { mode });
+    const ended = assert.rejects(client.callTool("never"), (error) => error.code !== undefined);
+    const closing = [client.close(), client.close()];
+    await ended;
+    await Promise.all([...closing, client.close()]);
+    await client.close();
+  });
+
   test(`${mode}: an AbortSignal ends the call on both sides`, async () => {
     const started = deferred();
     const stopped = deferred();
@@ -227,7 +307,7 @@ for (const mode of ERAS) {
     await started.promise;
     const ended = Promise.allSettled(calls);
     await server.close();
-    for (const { reason } of await ended) assert.ok(reason instanceof Disconnected, String(reason));
+    for (const { reason } of await ended) assert.ok(reason instanceof Disconnected || reason instanceof PeerError, String(reason));
     await client.close();
   });
 

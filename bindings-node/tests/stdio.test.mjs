@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
-import { Client, Disconnected } from "mcp-keel";
+import { Cancelled, Client, Disconnected } from "mcp-keel";
 import { ERAS, FIXTURE, opening, path, program, run } from "./support.mjs";
 
 const SERVER = `
@@ -49,6 +49,16 @@ for (const mode of ERAS) {
 async function fixturePid() {
   const { stdout } = await run("ps", ["-o", "pid=,args=", "--ppid", String(process.pid)]);
   return Number(/(\d+) .*server\.mjs/.exec(stdout)[1]);
+}
+
+for (const started of [false, true]) {
+  test(`connecting is given up ${started ? "while the server is silent" : "before it has started"}`, async () => {
+    const controller = new AbortController();
+    const source = `process.stdin.resume(); console.error("up")`;
+    const connecting = Client.connect({ ...program(source), stderr: "ignore" }, { signal: controller.signal, trace: () => controller.abort() });
+    if (!started) controller.abort();
+    await assert.rejects(connecting, Cancelled);
+  });
 }
 
 test("a command that does not exist", async () => {

@@ -50,12 +50,12 @@ export class ChildLink implements PipeLink {
       windowsHide: true,
     });
     this.#child = child;
+    this.#exit = new Promise((resolve) => child.once("exit", () => resolve()));
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
       child.once("error", (error) => reject(new Disconnected(`cannot start ${command}: ${error.message}`)));
     });
     guard(child);
-    this.#exit = new Promise((resolve) => child.once("exit", () => resolve()));
     child.once("exit", () => {
       this.#exited = true;
       running.delete(child);

@@ -5,6 +5,7 @@ import { FetchLink } from "./fetch_link.js";
 import { parse, stringify } from "./json.js";
 import type { Link } from "./link.js";
 import { MemoryLink } from "./memory_link.js";
+import { rpcFailure } from "./outcomes.js";
 import { Server } from "./server.js";
 import type {
   CallToolResult,
@@ -40,6 +41,8 @@ export interface ClientOptions {
   revision?: string;
   /** Milliseconds that a request may take, unless it says otherwise; progress starts it anew. */
   timeout?: number;
+  /** Gives up connecting when it aborts. */
+  signal?: AbortSignal;
   /** Fills in forms: a result, the content of the form (accepted), or null (declined). */
   onElicit?: (request: ElicitRequest, signal: AbortSignal) => Maybe<ElicitResult | { [name: string]: unknown } | null>;
   /** Asks a model for the server: a text, or a whole result. */
@@ -126,7 +129,6 @@ export class ToolResult {
 export class Client {
   readonly #options: ClientOptions;
   readonly #connection: Connection;
-  readonly #listeners = new Set<(notice: Notice) => void>();
   #opened!: Opened;
 
   /** @internal Use `Client.connect`. */
@@ -151,7 +153,7 @@ export class Client {
       bigint: options.bigint ?? false,
       trace: options.trace,
       input: (method, params, signal) => this.#input(method, params, signal),
-      notice: (method, params) => this.#notice({ method, params: params as Notice["params"] }),
+      notice: (method, params) => options.onNotice?.({ method, params }),
       violation: (code, message) => options.onViolation?.(code, message),
     });
   }
@@ -170,12 +172,18 @@ export class Client {
 
   /** @internal */
   static async over(link: Link, options: ClientOptions): Promise<Client> {
+    const { signal } = options;
+    if (signal?.aborted) throw new Cancelled(words(signal.reason));
     const client = new Client(link, options);
+    const abort = (): void => void client.close();
+    signal?.addEventListener("abort", abort, { once: true });
     try {
       client.#opened = await client.#connection.start();
     } catch (error) {
       await client.close();
-      throw error;
+      throw signal?.aborted ? new Cancelled(words(signal.reason)) : error;
+    } finally {
+      signal?.removeEventListener("abort", abort);
     }
     return client;
   }
@@ -204,10 +212,19 @@ export class Client {
 
   /** Any request by its wire name; `all` walks the pages of a list. */
   async request(method: string, params: object = {}, options: RequestOptions & { all?: boolean } = {}): Promise<any> {
+    return this.#request(method, params, options);
+  }
+
+  async #request(
+    method: string,
+    params: object,
+    options: RequestOptions & { all?: boolean },
+    notices?: (method: string, params: any) => void,
+  ): Promise<any> {
     const { signal, timeout, onProgress, logLevel, meta, all } = options;
     if (signal?.aborted) throw new Cancelled(words(signal.reason));
     const wanted = { timeoutMs: timeout, progress: onProgress && true, all, logLevel, meta };
-    const { handle, outcome } = this.#connection.request(method, params, wanted, onProgress);
+    const { handle, outcome } = this.#connection.request(method, params, wanted, { progress: onProgress, notices });
     if (signal === undefined) return outcome;
     const abort = (): void => this.#connection.cancel(handle, words(signal.reason));
     signal.addEventListener("abort", abort, { once: true });
@@ -273,26 +290,26 @@ export class Client {
 
   /**
    * Changes that the server tells, until the loop is left or the server ends them. The first says which of them the
-   * server agreed to. Where several loops listen, each sees all.
+   * server agreed to. Each loop gets what it asked for.
    */
   async *listen(filter: ListenFilter, options: RequestOptions = {}): AsyncGenerator<Notice, void, undefined> {
     const queue: Notice[] = [];
     const state: { over?: true; error?: unknown; wake(): void } = { wake() {} };
-    const listener = (notice: Notice): void => {
-      queue.push(notice);
+    const hear = (method: string, params: any): void => {
+      queue.push({ method, params });
       state.wake();
     };
     const stop = new AbortController();
     const abort = (): void => stop.abort(options.signal?.reason);
     if (options.signal?.aborted) abort();
     options.signal?.addEventListener("abort", abort);
-    this.#listeners.add(listener);
     const end = (error?: unknown): void => {
       state.over = true;
       state.error = error;
       state.wake();
     };
-    const running = this.request("subscriptions/listen", { notifications: filter }, { ...options, signal: stop.signal }).then(() => end(), end);
+    const asked = this.#request("subscriptions/listen", { notifications: filter }, { ...options, signal: stop.signal }, hear);
+    const running = asked.then(() => end(), end);
     try {
       for (;;) {
         while (queue.length > 0) yield queue.shift()!;
@@ -302,7 +319,6 @@ export class Client {
       if (state.error !== undefined) throw state.error;
     } finally {
       options.signal?.removeEventListener("abort", abort);
-      this.#listeners.delete(listener);
       stop.abort(new Cancelled("no longer listening"));
       await running;
     }
@@ -326,18 +342,12 @@ export class Client {
     } while (cursor !== undefined);
   }
 
-  #notice(notice: Notice): void {
-    for (const listener of this.#listeners) listener(notice);
-    this.#options.onNotice?.(notice);
-  }
-
   async #input(method: string, text: string, signal: AbortSignal): Promise<string> {
     try {
       const params: any = parse(text, this.#options.bigint ?? false);
       return stringify({ result: await this.#answer(method, params, signal) });
     } catch (error) {
-      const rpc = error instanceof PeerError ? error : undefined;
-      return stringify({ error: { code: rpc?.rpcCode ?? -32603, message: words(error), data: rpc?.data } });
+      return rpcFailure(error, -32603);
     }
   }
 

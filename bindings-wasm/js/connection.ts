@@ -1,6 +1,6 @@
 /** The running part of a client: feeds one flat object, performs its records, keeps who waits for what. */
 import { Deadline, Flusher, Outlet } from "./driver.js";
-import { Disconnected, fromCore, fromRecord, type KeelError } from "./errors.js";
+import { Disconnected, fromCore, fromRecord, type KeelError, words } from "./errors.js";
 import { FIELDS, type FlatClient, hostEngine, now, randomSeed, type Records } from "./flat.js";
 import { parse, stringify } from "./json.js";
 import type { Exchange, HttpLink, Link, LinkEvents } from "./link.js";
@@ -29,6 +29,14 @@ interface Pending {
   resolve(result: any): void;
   reject(error: unknown): void;
   progress: ((told: any) => void) | undefined;
+  notices: ((method: string, params: any) => void) | undefined;
+}
+
+/** Who hears what comes before the result of a request. */
+export interface Observers {
+  progress?: ((told: any) => void) | undefined;
+  /** Notifications that are for a listening request. */
+  notices?: ((method: string, params: any) => void) | undefined;
 }
 
 export class Connection implements LinkEvents {
@@ -45,6 +53,7 @@ export class Connection implements LinkEvents {
   readonly #received: Lines | undefined;
   #handles = 0;
   #over: Disconnected | undefined;
+  #closing: Promise<void> | undefined;
   readonly #ready: Promise<Opened>;
   #opened!: { resolve(opened: Opened): void; reject(error: unknown): void };
   readonly #closed: Promise<void>;
@@ -80,6 +89,7 @@ export class Connection implements LinkEvents {
 
   async start(): Promise<Opened> {
     await this.#link.open(this);
+    if (this.#over !== undefined) throw this.#over;
     this.#deadline.hold(true);
     this.#do(this.#flat.start(now()));
     try {
@@ -90,12 +100,12 @@ export class Connection implements LinkEvents {
   }
 
   /** Sends a request. Its handle, for `cancel`, and its outcome. */
-  request(method: string, params: unknown, options: object, progress?: (told: any) => void): { handle: number; outcome: Promise<any> } {
+  request(method: string, params: unknown, options: object, { progress, notices }: Observers = {}): { handle: number; outcome: Promise<any> } {
     if (this.#over !== undefined) throw this.#over;
     const handle = ++this.#handles;
     const [paramsText, optionsText] = [stringify(params), stringify(options)];
     const outcome = new Promise<any>((resolve, reject) => {
-      this.#pending.set(handle, { resolve, reject, progress });
+      this.#pending.set(handle, { resolve, reject, progress, notices });
       try {
         this.#deadline.hold(true);
         this.#do(this.#flat.request(handle, method, paramsText, optionsText, now()));
@@ -121,8 +131,12 @@ export class Connection implements LinkEvents {
   }
 
   /** Ends the connection, bounded in time, whatever state it is in. */
-  async close(): Promise<void> {
-    if (this.#over === undefined) this.#do(this.#flat.close(now()));
+  close(): Promise<void> {
+    return (this.#closing ??= this.#shut());
+  }
+
+  async #shut(): Promise<void> {
+    this.#feed((flat, time) => flat.close(time));
     this.#flusher.schedule();
     await withinSeconds(2, this.#closed);
     await this.#link.closed();
@@ -226,8 +240,13 @@ export class Connection implements LinkEvents {
       case "input_cancelled":
         this.#inputs.get(id)?.abort();
         return void this.#inputs.delete(id);
-      case "notice":
-        return () => this.#tell(() => this.#host.notice(name, parse(text || "{}", this.#host.bigint)), 0);
+      case "notice": {
+        const notices = this.#pending.get(id)?.notices;
+        return () => {
+          this.#tell(() => notices?.(name, parse(text || "{}", this.#host.bigint)), id);
+          this.#tell(() => this.#host.notice(name, parse(text || "{}", this.#host.bigint)), 0);
+        };
+      }
       case "violation":
         return () => this.#host.violation(name, text);
       case "closed":
@@ -277,7 +296,13 @@ export class Connection implements LinkEvents {
     this.#inputs.set(token, controller);
     const outcome = await this.#host.input(method, text || "{}", controller.signal);
     if (!this.#inputs.delete(token)) return;
-    this.#feed((flat, time) => flat.answer(token, outcome, time));
+    try {
+      this.#do(this.#flat.answer(token, outcome, now()));
+    } catch (error) {
+      // The core takes no such outcome; the server must get an answer all the same.
+      const failure = stringify({ error: { code: -32603, message: words(error) } });
+      this.#feed((flat, time) => flat.answer(token, failure, time));
+    }
   }
 
   #finish(error: KeelError): void {

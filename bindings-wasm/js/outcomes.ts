@@ -55,11 +55,18 @@ export function toolFailure(error: unknown): string {
 }
 
 export function failure(error: unknown): string {
-  if (error instanceof PeerError) {
-    return stringify({ error: { code: error.rpcCode, message: error.message, data: error.data } });
+  return rpcFailure(error, error instanceof InvalidError ? -32602 : -32603);
+}
+
+/** The outcome for what a handler threw: a PeerError as it is, without data that has no JSON; else `code`. */
+export function rpcFailure(error: unknown, code: number): string {
+  if (!(error instanceof PeerError)) return stringify({ error: { code, message: words(error) } });
+  const rpc = { code: error.rpcCode, message: error.message };
+  try {
+    return stringify({ error: { ...rpc, data: error.data } });
+  } catch {
+    return stringify({ error: rpc });
   }
-  const code = error instanceof InvalidError ? -32602 : -32603;
-  return stringify({ error: { code, message: words(error) } });
 }
 
 export function resourceResult(value: ResourceOutput, uri: string, mimeType: string | undefined): string {

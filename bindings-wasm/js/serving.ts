@@ -252,7 +252,14 @@ export class Serving {
   #fail(context: Context, handler: Handler, error: unknown): void {
     if (context.over) return;
     this.#tell(() => this.#options.onError?.(error, context.key));
-    this.#respond(context, handler.failure(error));
+    let outcome: string;
+    try {
+      outcome = handler.failure(error);
+    } catch (worse) {
+      // What was thrown cannot be told; the call must get an answer all the same.
+      outcome = failure(words(worse));
+    }
+    this.#respond(context, outcome);
   }
 
   #respond(context: Context, outcome: string): void {
