@@ -1,13 +1,14 @@
 //! One client against one server: what was checked, and what came of it.
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use serde_json::Value;
 
 use crate::{
     Result,
+    build::cargo,
     count::Count,
     place::Place,
-    run::{Job, Server, tail},
+    run::{Job, Server, step, tail},
 };
 
 /// How a client reaches a server.
@@ -63,8 +64,10 @@ pub(crate) struct Cell<'a> {
     pub(crate) way: Way,
     /// Checks that this server is known to fail, with reasons. One that holds is a failure of this list.
     pub(crate) known: Option<&'a BTreeMap<String, String>>,
-    /// Ours: has to end when asked to.
+    /// The server is ours: it has to end when asked to.
     pub(crate) ours: bool,
+    /// The client is ours: it writes down what is exchanged, for the check against the schemas.
+    pub(crate) transcript: bool,
 }
 
 /// What came of a cell.
@@ -76,6 +79,8 @@ pub(crate) struct Outcome {
     pub(crate) failed: Vec<(String, String)>,
     /// Check and reason.
     pub(crate) skipped: Vec<(String, String)>,
+    /// What was exchanged, where the client wrote it down.
+    transcript: Option<PathBuf>,
 }
 
 impl Outcome {
@@ -110,7 +115,7 @@ impl Cell<'_> {
 
     fn outcome(&self, place: &Place, flags: &Flags) -> Result<Outcome> {
         let mut words = self.client.clone();
-        if flags.verbose {
+        if flags.verbose || self.transcript {
             words.push("--verbose".into());
         }
         let mut serving = None;
@@ -135,6 +140,9 @@ impl Cell<'_> {
         let mut outcome = finish(place, flags, &self.name, &Job::of(words).limit(90), self.known)?;
         if let Some(server) = serving {
             self.stop(server, &mut outcome, flags)?;
+        }
+        if self.transcript {
+            outcome.transcript = Some(place.log(&self.name));
         }
         Ok(outcome)
     }
@@ -203,14 +211,28 @@ fn take(line: &Value, known: Option<&BTreeMap<String, String>>, outcome: &mut Ou
 pub(crate) struct Tally {
     pub(crate) count: Count,
     skips: BTreeMap<(String, String), usize>,
+    transcripts: Vec<PathBuf>,
 }
 
 impl Tally {
     pub(crate) fn take(&mut self, peer: &str, outcome: &Outcome) {
         self.count.add(Count::of(outcome.ok()));
+        self.transcripts.extend(outcome.transcript.clone());
         for (check, why) in &outcome.skipped {
             *self.skips.entry((format!("{peer} {check}"), why.clone())).or_default() += 1;
         }
+    }
+
+    /// Checks every message that we sent against the schema of its revision. `us` is `client`, or `both` where the servers
+    /// were ours too.
+    pub(crate) fn check_messages(&self, place: &Place, us: &str) -> Result<bool> {
+        let check = cargo(place, &["run", "--quiet", "-p", "keel-tests", "--bin", "wirecheck", "--", "--us", us]);
+        let files: Vec<_> = self.transcripts.iter().map(|file| file.to_string_lossy().into_owned()).collect();
+        let files: Vec<_> = files.iter().map(String::as_str).collect();
+        let log = place.log(&format!("messages of {us}"));
+        let ok = step("messages against the schemas", &check.args(&files), &log)?;
+        println!("        {}", tail(&log, 1).trim());
+        Ok(ok)
     }
 
     pub(crate) fn tell_skips(&self) {

@@ -26,7 +26,7 @@ pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
                     let mut program = built.command(client, Program::Client)?;
                     program.extend(["--era".into(), era.into()]);
                     let server = built.command(server, Program::Server)?;
-                    let cell = Cell { name, client: program, server, way, known: None, ours: true };
+                    let cell = Cell { name, client: program, server, way, known: None, ours: true, transcript: true };
                     let outcome = cell.run(place, flags)?;
                     words.push(outcome.word());
                     tally.take(client.name(), &outcome);
@@ -37,6 +37,10 @@ pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
     }
     print(&matrix);
     tally.tell_skips();
+    // The count stays that of the cells; a message that breaks its schema adds a failure.
+    if !tally.check_messages(place, "both")? {
+        tally.count.add(Count::of(false));
+    }
     Ok(tally.count)
 }
 

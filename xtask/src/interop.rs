@@ -70,6 +70,7 @@ pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
         }
     }
     probes::run(place, flags, &built, &mut tally)?;
+    tally.count.add(Count::of(tally.check_messages(place, "client")?));
     tally.tell_skips();
     Ok(tally.count)
 }
@@ -90,7 +91,7 @@ fn ours_to_theirs(
         let mut client = built.command(host, Program::Client)?;
         client.extend(["--era".into(), (*era).into()]);
         let server = vec![peer.runner.clone(), place.word(peer.server)];
-        let outcome = Cell { name, client, server, way, known, ours: false }.run(place, flags)?;
+        let outcome = Cell { name, client, server, way, known, ours: false, transcript: true }.run(place, flags)?;
         tally.take(&format!("{} server:", peer.name), &outcome);
     }
     Ok(())
@@ -110,7 +111,8 @@ fn theirs_to_ours(
         }
         let client = vec![peer.runner.clone(), place.word(peer.client), "--era".into(), (*era).into()];
         let server = built.command(host, Program::Server)?;
-        let outcome = Cell { name, client, server, way, known: None, ours: true }.run(place, flags)?;
+        let outcome =
+            Cell { name, client, server, way, known: None, ours: true, transcript: false }.run(place, flags)?;
         tally.take(&format!("{} client:", peer.name), &outcome);
     }
     Ok(())

@@ -1,6 +1,7 @@
-//! `wirecheck [--us client|server] [file…]`: checks transcripts against the schemas. Lines are
+//! `wirecheck [--us client|server|both] [file…]`: checks transcripts against the schemas. Lines are
 //! `{"from": "client"|"server", "message": {…}, "revision"?: "…", "conversation"?: any}`, or raw: `> {…}` sent by us,
-//! `< {…}` received (`--us` says who we are; client by default). Other lines are passed over.
+//! `< {…}` received (`--us` says who we are; client by default; with `both` the transcript is a client's and the
+//! server is ours too). Other lines are passed over.
 //! Ends with `wirecheck: N passed, M failed`.
 
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ use serde_json::Value;
 struct Checker {
     schemas: Schemas,
     us: Side,
+    /// What is received is ours as well.
+    both: bool,
     conversations: BTreeMap<String, Conversation>,
     passed: usize,
     failed: usize,
@@ -41,7 +44,7 @@ impl Checker {
         for (sign, side) in [("> ", self.us), ("< ", other)] {
             if let Some(text) = line.strip_prefix(sign) {
                 let message: Value = serde_json::from_str(text).ok()?;
-                if side != self.us {
+                if side != self.us && !self.both {
                     // What a peer sends is noted, not judged.
                     self.conversations.entry(file).or_default().note(side, &message);
                     return None;
@@ -68,17 +71,21 @@ fn work(out: &mut dyn Write) -> Result<bool, String> {
         writeln!(out, "wirecheck: no specification data, nothing checked").map_err(io)?;
         return Ok(true);
     };
-    let mut us = Side::Client;
+    let (mut us, mut both) = (Side::Client, false);
     let mut files = Vec::new();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "--us" => us = if args.next().as_deref() == Some("server") { Side::Server } else { Side::Client },
+            "--us" => match args.next().as_deref() {
+                Some("server") => us = Side::Server,
+                Some("both") => both = true,
+                _ => {}
+            },
             _ => files.push(arg),
         }
     }
     let mut checker =
-        Checker { schemas: Schemas::load(&spec)?, us, conversations: BTreeMap::new(), passed: 0, failed: 0 };
+        Checker { schemas: Schemas::load(&spec)?, us, both, conversations: BTreeMap::new(), passed: 0, failed: 0 };
     if files.is_empty() {
         files.push("-".to_owned());
     }
