@@ -49,6 +49,25 @@ pub(crate) struct Built<'p> {
 }
 
 impl Built<'_> {
+    /// The command line of the client that the README shows, with its server.
+    pub(crate) fn example(&self, host: Host) -> Result<Vec<String>> {
+        let place = self.place;
+        let built = |name: &str| place.target.join("debug/examples").join(name).to_string_lossy().into_owned();
+        Ok(match host {
+            Host::Rust => vec![built("client"), built("server")],
+            Host::Python => {
+                vec![
+                    self.python.clone().ok_or("python is not built")?,
+                    place.word("bindings-python/examples/client.py"),
+                ]
+            }
+            Host::Node => {
+                let folder = |name: &str| place.word(&format!("bindings-node/examples/{name}"));
+                vec!["node".into(), folder("client.mjs"), "node".into(), folder("server.mjs")]
+            }
+        })
+    }
+
     /// The command line of a program, without arguments.
     pub(crate) fn command(&self, host: Host, program: Program) -> Result<Vec<String>> {
         let place = self.place;

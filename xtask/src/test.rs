@@ -15,11 +15,12 @@ use crate::{
 
 type Area = fn(&Place) -> Result<Count>;
 
-const AREAS: [(&str, Area); 7] = [
+const AREAS: [(&str, Area); 8] = [
     ("check", check::run),
     ("core", core),
     ("python", python),
     ("node", node),
+    ("examples", examples),
     ("corpus", all_corpora),
     ("interop", |place| interop::run(place, &Flags::default())),
     ("demo", |place| demo::run(place, &Flags::default())),
@@ -105,6 +106,29 @@ fn all_corpora(place: &Place) -> Result<Count> {
         let one = corpus::through(place, &built, host)?;
         println!("        {one}");
         count.add(one);
+    }
+    Ok(count)
+}
+
+/// The programs that the README shows: each language's client starts its server and prints what that answers.
+fn examples(place: &Place) -> Result<Count> {
+    let built = build::hosts(place, &Host::ALL)?;
+    let mut count = Count::default();
+    for (host, expected) in [
+        (Host::Rust, r#"{"sum":5}"#),
+        (Host::Python, "{'day 1': 16, 'day 2': 17, 'day 3': 18}"),
+        (Host::Node, "{ city: 'Oslo', days: 3, sky: 'clear' }"),
+    ] {
+        let name = format!("example of {}", host.name());
+        let log = place.log(&name);
+        let ended = Job::of(built.example(host)?).folder(&place.root).limit(60).run(&log)?;
+        let printed = fs::read_to_string(&log)?;
+        let ok = ended.ok && printed.lines().last() == Some(expected);
+        println!("{}  {name}", if ok { "ok    " } else { "FAILED" });
+        if !ok {
+            println!("    {}; it printed:\n{printed}", ended.why);
+        }
+        count.add(Count::of(ok));
     }
     Ok(count)
 }
