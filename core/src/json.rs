@@ -649,6 +649,13 @@ impl Object {
         Self { out: String::from("{"), empty: true }
     }
 
+    /// An object behind text that stands before it, in the same piece of memory.
+    #[must_use]
+    pub fn after(mut text: String) -> Self {
+        text.push('{');
+        Self { out: text, empty: true }
+    }
+
     /// Room for about `bytes` more.
     #[must_use]
     pub fn with_capacity(bytes: usize) -> Self {

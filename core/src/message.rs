@@ -396,8 +396,19 @@ pub fn write_notification(method: &str, params: Option<&str>) -> String {
 /// A good answer as text.
 #[must_use]
 pub fn write_result(id: &Id, result: &str) -> String {
-    let object = Object::with_capacity(48 + result.len()).raw("jsonrpc", "\"2.0\"").raw("id", id.as_json());
-    object.raw("result", &json::one_line(result)).finish()
+    let mut out = begin_result(id, result.len());
+    out.push_str(&json::one_line(result));
+    out.push('}');
+    out
+}
+
+/// A good answer up to its result, with room for that and its end, so that a long one is written once.
+pub(crate) fn begin_result(id: &Id, room: usize) -> String {
+    let mut out = String::with_capacity(room + id.as_json().len() + 64);
+    out.push_str(r#"{"jsonrpc":"2.0","id":"#);
+    out.push_str(id.as_json());
+    out.push_str(r#","result":"#);
+    out
 }
 
 /// A bad answer as text; without an id when none could be read (RPC-013, RPC-015).

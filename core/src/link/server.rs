@@ -13,6 +13,9 @@ use crate::message;
 use crate::server::{Channel, Config, Event, Output, PeerId, Server, StreamId};
 use crate::time::{Deadlines, Millis};
 
+/// Bytes up to which pieces for one place are joined.
+const PIECE: usize = 256 << 10;
+
 /// What a driver performs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
@@ -233,16 +236,16 @@ impl ServerLink {
     pub fn poll_effect(&mut self, now: Millis) -> Option<Effect> {
         self.settle(now);
         let mut effect = self.effects.pop_front()?;
-        // What goes to one place in a row goes in one piece.
+        // What goes to one place in a row goes in one piece, unless that copy would cost more than another piece.
         loop {
             match (&mut effect, self.effects.front_mut()) {
                 (Effect::Write { stream, bytes }, Some(Effect::Write { stream: next, bytes: more }))
-                    if stream == next =>
+                    if stream == next && bytes.len() + more.len() <= PIECE =>
                 {
                     bytes.append(more);
                 }
                 (Effect::Body { stream, bytes, last }, Some(Effect::Body { stream: next, bytes: more, last: end }))
-                    if stream == next =>
+                    if stream == next && bytes.len() + more.len() <= PIECE =>
                 {
                     bytes.append(more);
                     *last |= *end;
@@ -274,7 +277,7 @@ impl ServerLink {
                     bytes.push(b'\n');
                     self.effects.push_back(Effect::Write { stream: *pipe, bytes });
                 }
-                None => self.http_send(peer, stream, &text, last, status),
+                None => self.http_send(peer, stream, text, last, status),
             },
             Output::Done { peer, stream } if !self.pipes.contains_key(&peer) => self.http_done(stream),
             Output::Done { .. } => {}
@@ -342,7 +345,7 @@ impl ServerLink {
     pub(super) fn reply(&mut self, stream: StreamId, status: u16, headers: Headers, body: Vec<u8>) {
         match self.streams.get(&stream) {
             Some(Transport::Connection(_)) => {
-                self.write_head(stream, status, &headers, Some(&body));
+                self.write_head(stream, status, &headers, Some(body));
                 self.finish_http1(stream);
             }
             _ => {
@@ -380,11 +383,11 @@ impl ServerLink {
         }
     }
 
-    fn write_head(&mut self, stream: StreamId, status: u16, headers: &Headers, body: Option<&[u8]>) {
+    fn write_head(&mut self, stream: StreamId, status: u16, headers: &Headers, body: Option<Vec<u8>>) {
         let Some(Transport::Connection(conn)) = self.streams.get_mut(&stream) else { return };
         let Some(answering) = &mut conn.answering else { return };
         let bodiless = matches!(status, 204 | 304);
-        let framing = match body {
+        let framing = match &body {
             _ if bodiless => Framing::None,
             Some(body) => Framing::Length(body.len()),
             None if answering.http10 => Framing::Close,
@@ -397,10 +400,11 @@ impl ServerLink {
         let mut bytes = Vec::new();
         let encoded = http1::encode_response(&mut bytes, status, headers.iter(), framing, answering.connection);
         debug_assert!(encoded.is_ok(), "our own header fields are clean");
-        if let Some(body) = body.filter(|_| !answering.head_only && !bodiless) {
-            bytes.extend_from_slice(body);
-        }
+        let body = body.filter(|_| !answering.head_only && !bodiless);
         self.effects.push_back(Effect::Write { stream, bytes });
+        if let Some(bytes) = body {
+            self.effects.push_back(Effect::Write { stream, bytes });
+        }
     }
 
     fn finish_http1(&mut self, stream: StreamId) {

@@ -311,14 +311,14 @@ impl ServerLink {
     }
 
     /// A message of the machine for a peer on HTTP.
-    pub(super) fn http_send(&mut self, peer: PeerId, stream: Option<StreamId>, text: &str, last: bool, status: u16) {
+    pub(super) fn http_send(&mut self, peer: PeerId, stream: Option<StreamId>, text: String, last: bool, status: u16) {
         let exchange = stream.and_then(|stream| Some((stream, self.http.exchanges.get(&stream)?)));
         match exchange {
             Some((stream, exchange)) if last && !exchange.streaming && (exchange.takes_json || status != 200) => {
                 self.answer_json(stream, text, status);
             }
-            Some((stream, exchange)) if last || exchange.takes_events => self.write_event(stream, text, last),
-            _ if !last => self.send_standing(peer, text),
+            Some((stream, exchange)) if last || exchange.takes_events => self.write_event(stream, &text, last),
+            _ if !last => self.send_standing(peer, &text),
             // The client of this exchange left.
             _ => {}
         }
@@ -367,12 +367,12 @@ impl ServerLink {
         }
     }
 
-    fn answer_json(&mut self, stream: StreamId, text: &str, status: u16) {
+    fn answer_json(&mut self, stream: StreamId, text: String, status: u16) {
         let Some(exchange) = self.drop_exchange(stream) else { return };
         let mut headers = Headers::new();
         headers.push("content-type", "application/json");
         self.name_session(&exchange, &mut headers);
-        self.reply(stream, status, headers, text.as_bytes().to_vec());
+        self.reply(stream, status, headers, text.into_bytes());
     }
 
     /// The answer to a handshake that succeeded carries the session id (SESS-001); a session without one ends.

@@ -101,18 +101,18 @@ pub(crate) struct Facts<'a> {
 }
 
 impl Revision {
-    /// A complete result of `method` as this revision wants it: neutral text in, wire text out.
-    pub(crate) fn write_result(self, method: &Method, result: &str, facts: &Facts<'_>) -> String {
+    /// The answer with a complete result of `method`, as this revision wants it: neutral text in, wire text out.
+    pub(crate) fn write_answer(self, id: &Id, method: &Method, result: &str, facts: &Facts<'_>) -> String {
         match self.rules().era {
-            Era::Legacy => shape::result(method.name, result, self).into_owned(),
-            Era::Modern => stand_alone("complete", Some(method), result, facts),
+            Era::Legacy => message::write_result(id, &shape::result(method.name, result, self)),
+            Era::Modern => stand_alone(id, "complete", Some(method), &json::one_line(result), facts),
         }
     }
 
     /// The answer that asks the client for input first (MRTR-004).
-    pub(crate) fn write_input_required(self, requests: &str, state: &str, facts: &Facts<'_>) -> String {
+    pub(crate) fn write_input_required(self, id: &Id, requests: &str, state: &str, facts: &Facts<'_>) -> String {
         let result = Object::new().raw("inputRequests", requests).string("requestState", state).finish();
-        stand_alone("input_required", None, &result, facts)
+        stand_alone(id, "input_required", None, &result, facts)
     }
 
     /// Whether a server asks by a request of its own, rather than by its answer.
@@ -211,8 +211,8 @@ impl Revision {
     }
 }
 
-/// A result with the members that every answer of a request that stands alone has (RPC-036, META-018).
-fn stand_alone(result_type: &str, method: Option<&Method>, result: &str, facts: &Facts<'_>) -> String {
+/// An answer whose result has the members that every answer to a request that stands alone has (RPC-036, META-018).
+fn stand_alone(id: &Id, result_type: &str, method: Option<&Method>, result: &str, facts: &Facts<'_>) -> String {
     let [meta, ttl, scope] = json::pick(result, ["_meta", "ttlMs", "cacheScope"]);
     let mut merged = Object::new().raw(SERVER, facts.server);
     for (name, value) in json::members(meta.unwrap_or("{}")) {
@@ -220,8 +220,9 @@ fn stand_alone(result_type: &str, method: Option<&Method>, result: &str, facts: 
             merged = merged.raw(&name, value);
         }
     }
-    let mut out =
-        Object::with_capacity(result.len() + 160).string("resultType", result_type).raw("_meta", &merged.finish());
+    let merged = merged.finish();
+    let out = Object::after(message::begin_result(id, result.len() + merged.len() + 128));
+    let mut out = out.string("resultType", result_type).raw("_meta", &merged);
     if method.is_some_and(|method| method.cacheable) {
         let default_ttl = facts.ttl_ms.to_string();
         let default_scope = json::quote(facts.cache_scope);
@@ -232,7 +233,9 @@ fn stand_alone(result_type: &str, method: Option<&Method>, result: &str, facts: 
             out = out.raw(&name, value);
         }
     }
-    out.finish()
+    let mut out = out.finish();
+    out.push('}');
+    out
 }
 
 /// A notification that belongs to a subscription (META-020).
@@ -254,5 +257,5 @@ pub(crate) fn subscription_of(params: &str) -> Option<Id> {
 pub(crate) fn subscription_end(id: &Id, facts: &Facts<'_>) -> String {
     let meta = Object::new().raw(SUBSCRIPTION, id.as_json()).finish();
     let result = Object::new().raw("_meta", &meta).finish();
-    message::write_result(id, &stand_alone("complete", None, &result, facts))
+    stand_alone(id, "complete", None, &result, facts)
 }

@@ -9,7 +9,7 @@ use super::peers::ReplyTo;
 use super::{CallId, Channel, Event, PeerId, Server};
 use crate::error::{Error, RpcError, code};
 use crate::json::{self, Object, Raw};
-use crate::message::{self, Id};
+use crate::message::Id;
 use crate::model;
 use crate::revision::methods::Method;
 use crate::revision::wire::Sender;
@@ -110,8 +110,8 @@ impl Server {
         match outcome {
             Ok(result) => {
                 let result = self.checked_output(&call, result);
-                let result = revision.write_result(call.row, &result, &self.facts());
-                self.answer(call.to, message::write_result(&call.id, &result), 200);
+                let answer = revision.write_answer(&call.id, call.row, &result, &self.facts());
+                self.answer(call.to, answer, 200);
             }
             Err(error) => {
                 let error = revision.write_error(error);

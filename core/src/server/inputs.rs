@@ -150,13 +150,13 @@ impl Server {
                 call.questions.iter().fold(Object::new(), |out, (key, question)| out.raw(key, question)).finish();
             call.state = Some(state.clone());
             let (to, id, revision) = (call.to, call.id.clone(), call.sender.revision);
-            let result = revision.write_input_required(&requests, &state, &self.facts());
+            let answer = revision.write_input_required(&id, &requests, &state, &self.facts());
             self.suspended.insert(state, number);
             self.timers.set(Timer::Suspended(number), now.after(self.config.limits.suspended_ms));
             if let Some(peer) = self.peers.get_mut(&to.peer) {
                 peer.running.remove(&id);
             }
-            self.answer(to, message::write_result(&id, &result), 200);
+            self.answer(to, answer, 200);
             self.close_if_idle(to.peer);
         }
     }

@@ -177,8 +177,8 @@ impl Server {
         let refusal = match self.serve(to, &id, row, params, sender, now) {
             Ok(None) => return,
             Ok(Some(result)) => {
-                let result = revision.write_result(row, &result, &self.facts());
-                return self.answer(to, message::write_result(&id, &result), 200);
+                let answer = revision.write_answer(&id, row, &result, &self.facts());
+                return self.answer(to, answer, 200);
             }
             Err(refusal) => refusal,
         };
@@ -189,8 +189,8 @@ impl Server {
                 self.answer_error(to, Some(&id), &error, status);
             }
             Refusal::Tool(text) => {
-                let result = revision.write_result(row, &failure(&text), &self.facts());
-                self.answer(to, message::write_result(&id, &result), 200);
+                let answer = revision.write_answer(&id, row, &failure(&text), &self.facts());
+                self.answer(to, answer, 200);
             }
         }
     }
