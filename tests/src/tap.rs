@@ -260,9 +260,41 @@ fn read(text: &[u8]) -> Option<Value> {
     if let Ok(message) = serde_json::from_slice(text) {
         return Some(message);
     }
-    let deep = Json::parse(std::str::from_utf8(text).ok()?).ok()?;
+    let text = std::str::from_utf8(text).ok()?.trim();
+    if let Some(inner) = text.strip_prefix('[') {
+        return Some(Value::Array(elements(inner).into_iter().filter_map(|part| read(part.as_bytes())).collect()));
+    }
+    let deep = Json::parse(text).ok()?;
     let members = ["id", "method"].into_iter().filter_map(|key| Some((key.to_owned(), deep.get(key)?.clone())));
     serde_json::from_str(&Json::Object(members.collect()).to_string()).ok()
+}
+
+/// The elements of an array of which not every one is JSON: cut at the commas between brackets.
+fn elements(text: &str) -> Vec<&str> {
+    let (mut depth, mut quoted, mut escaped, mut from) = (0_i32, false, false, 0);
+    let mut parts = Vec::new();
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'{' | b'[' => depth += 1,
+            b',' if depth == 0 => {
+                parts.push(&text[from..at]);
+                from = at + 1;
+            }
+            b'}' | b']' => {
+                depth -= 1;
+                if depth < 0 {
+                    parts.push(&text[from..at]);
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    parts
 }
 
 fn is_sse(headers: &[(String, String)]) -> bool {
