@@ -5,8 +5,7 @@ use std::{io::Write as _, time::Duration};
 
 use mcp_keel::{
     CompletionRequest, Context, Error, Json, Level, Prompt, PromptArgument, PromptResult, Read, Resource,
-    ResourceTemplate, Server, Tool,
-    serde_json::{Value, json, value::RawValue},
+    ResourceTemplate, Server, Tool, serde_json::value::RawValue,
 };
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -44,6 +43,9 @@ struct Greet {
 #[derive(Deserialize)]
 struct Nothing {}
 
+const INTEGER: &str = r#"{"type":"integer"}"#;
+const STRING: &str = r#"{"type":"string"}"#;
+
 /// An integer as JSON Schema has it: `3.0` is one.
 struct Integer(i128);
 
@@ -61,24 +63,26 @@ impl<'de> Deserialize<'de> for Integer {
     }
 }
 
-fn object(properties: Value) -> Value {
-    let required: Vec<_> = properties.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
-    json!({"type": "object", "properties": properties, "required": required})
+/// Written out, so that the members come in the same order as in the other languages.
+fn object(properties: &[(&str, &str)]) -> Box<RawValue> {
+    let members: Vec<_> = properties.iter().map(|(name, schema)| format!(r#""{name}":{schema}"#)).collect();
+    let names: Vec<_> = properties.iter().map(|(name, _)| format!(r#""{name}""#)).collect();
+    let required = if names.is_empty() { String::new() } else { format!(r#","required":[{}]"#, names.join(",")) };
+    let schema = format!(r#"{{"type":"object","properties":{{{}}}{required}}}"#, members.join(","));
+    RawValue::from_string(schema).unwrap_or_default()
 }
 
 fn server() -> Result<Server, Error> {
-    let integer = json!({"type": "integer"});
-    let string = json!({"type": "string"});
     Server::builder("keel-fixture", "1.0.0")
         .tool(
-            Tool::new("echo").description("Gives the text back").input_schema(object(json!({"text": string}))),
+            Tool::new("echo").description("Gives back the text.").input_schema(object(&[("text", STRING)])),
             |args: Echo, _: Context| async move { args.text },
         )
         .tool(
             Tool::new("add")
-                .description("Adds two integers")
-                .input_schema(object(json!({"a": integer, "b": integer})))
-                .output_schema(object(json!({"result": integer}))),
+                .description("Adds two integers.")
+                .input_schema(object(&[("a", INTEGER), ("b", INTEGER)]))
+                .output_schema(object(&[("result", INTEGER)])),
             |args: Add, _: Context| async move {
                 let sum = args.a.0.checked_add(args.b.0).ok_or("the sum is too large")?;
                 Ok::<_, &str>(Json(Sum { result: sum }))
@@ -86,24 +90,24 @@ fn server() -> Result<Server, Error> {
         )
         .tool(
             Tool::new("count")
-                .description("Counts and reports progress")
-                .input_schema(object(json!({"to": {"type": "integer", "minimum": 1}}))),
+                .description("Counts, and tells how far it is.")
+                .input_schema(object(&[("to", r#"{"type":"integer","minimum":1}"#)])),
             count,
         )
-        .tool(Tool::new("ask_name").description("Asks for a name").input_schema(object(json!({}))), ask_name)
+        .tool(Tool::new("ask_name").description("Asks for a name and greets.").input_schema(object(&[])), ask_name)
         .tool(
-            Tool::new("slow").description("Waits").input_schema(object(json!({"ms": integer}))),
+            Tool::new("slow").description("Waits, and may be cancelled.").input_schema(object(&[("ms", INTEGER)])),
             |args: Slow, _: Context| async move {
                 tokio::time::sleep(Duration::from_millis(u64::try_from(args.ms.0.max(0)).unwrap_or(u64::MAX))).await;
                 "done"
             },
         )
         .tool(
-            Tool::new("fail").description("Fails").input_schema(object(json!({}))),
+            Tool::new("fail").description("Always fails.").input_schema(object(&[])),
             |_: Nothing, _: Context| async move { Err::<String, _>("it failed") },
         )
         .tool(
-            Tool::new("chatty").description("Logs").input_schema(object(json!({}))),
+            Tool::new("chatty").description("Says three things on the way.").input_schema(object(&[])),
             |_: Nothing, context: Context| async move {
                 for word in ["one", "two", "three"] {
                     context.log(Level::Info, word).await;
@@ -120,7 +124,7 @@ fn server() -> Result<Server, Error> {
             |read: Read, _: Context| async move { format!("item {}", read.variable("id")) },
         )
         .prompt(
-            Prompt::new("greet").argument(PromptArgument::new("name").required()),
+            Prompt::new("greet").description("Asks for a greeting.").argument(PromptArgument::new("name").required()),
             |args: Greet, _: Context| async move { PromptResult::user(format!("Please greet {}.", args.name)) },
         )
         .completion(|request: CompletionRequest, _: Context| async move {
@@ -140,7 +144,7 @@ async fn count(args: Count, context: Context) -> String {
 }
 
 async fn ask_name(_: Nothing, context: Context) -> Result<String, Error> {
-    let answer = context.elicit("What is your name?", object(json!({"name": {"type": "string"}}))).await?;
+    let answer = context.elicit("What is your name?", object(&[("name", STRING)])).await?;
     Ok(match answer.accepted::<Greet>()? {
         Some(Greet { name }) => format!("Hello, {name}!"),
         None => "No name given".into(),
@@ -156,7 +160,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             let http = server()?.bind_http(("127.0.0.1", port.parse()?)).await?;
             writeln!(std::io::stdout(), "listening {}", http.local_addr().port())?;
             std::io::stdout().flush()?;
-            http.run().await;
+            http.run_until_signal().await;
         }
         _ => return Err("usage: fixture_server --stdio | --http PORT".into()),
     }

@@ -1,4 +1,4 @@
-//! A flag that is set once and can be awaited by many.
+//! A flag that is set once and can be awaited by many, and the signals of the system.
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Notify;
@@ -28,4 +28,25 @@ impl Signal {
             notified.await;
         }
     }
+}
+
+/// Ends when this process is asked to end: by SIGTERM or SIGINT. From then on neither ends it by itself.
+pub(crate) async fn asked_to_end() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let (Ok(mut terminate), Ok(mut interrupt)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+        {
+            tokio::select! {
+                _ = terminate.recv() => return,
+                _ = interrupt.recv() => return,
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_ok() {
+        return;
+    }
+    std::future::pending().await
 }

@@ -20,6 +20,11 @@ fn kill(process: u32) {
     rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
 }
 
+fn terminate(process: u32) {
+    let process = rustix::process::Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+}
+
 fn is_alive(process: u32) -> bool {
     let process = rustix::process::Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
     rustix::process::test_kill_process(process).is_ok()
@@ -160,4 +165,18 @@ async fn a_server_whose_host_is_gone_ends() {
     while !soon(lines.next_line()).await.unwrap().unwrap().contains("\"id\":3") {}
     drop((stdin, lines));
     assert!(soon(child.wait()).await.unwrap().success());
+}
+
+#[tokio::test]
+async fn sigterm_answers_what_runs() {
+    for mode in ERAS {
+        let client = Client::connect(fixture(), options(mode)).await.unwrap();
+        let call = client.tool("slow").args(json!({"ms": 60_000})).send().await.unwrap();
+        client.call_tool("echo", json!({"text": "the call is there"})).await.unwrap();
+        terminate(client.process_id().unwrap());
+        let ended = soon(call).await;
+        assert!(matches!(ended, Err(Error::Peer { code: -32603, .. })), "{ended:?}");
+        let Err(Error::Disconnected(reason)) = soon(client.list_tools()).await else { panic!("still there") };
+        assert!(reason.contains("exit status: 0"), "{reason}");
+    }
 }

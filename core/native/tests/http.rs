@@ -108,7 +108,7 @@ async fn a_vanished_server_ends_every_pending_call() {
 }
 
 #[tokio::test]
-async fn shutdown_lets_nobody_wait_for_ever() {
+async fn shutdown_answers_what_runs() {
     let mut fixture = fixture();
     let running = serve(&fixture.server).await;
     let client = Client::connect(running.target(), options(Mode::Modern)).await.unwrap();
@@ -117,7 +117,52 @@ async fn shutdown_lets_nobody_wait_for_ever() {
     (running.stop)();
     soon(running.task).await.unwrap();
     assert_eq!(soon(fixture.seen.recv()).await, Some(Seen::Dropped));
-    assert!(matches!(soon(call).await, Err(Error::Disconnected(_))));
+    let ended = soon(call).await;
+    assert!(matches!(ended, Err(Error::Peer { code: -32603, .. })), "{ended:?}");
+}
+
+/// Sends raw bytes and reads until the server closes.
+async fn raw(running: &Running, bytes: &[u8]) -> String {
+    let mut socket = TcpStream::connect(running.address).await.unwrap();
+    socket.write_all(bytes).await.unwrap();
+    let mut answer = String::new();
+    soon(socket.read_to_string(&mut answer)).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn requests_are_refused_by_their_head() {
+    let fixture = fixture();
+    let running = serve(&fixture.server).await;
+    let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+    for (rest, status, said) in [
+        ("content-length: 17825792\r\n\r\n{", "413", "the body is too long"),
+        ("content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", "400", "both Content-Length"),
+        ("host: localhost\r\ncontent-length: 2\r\n\r\n{}", "400", "Host"),
+    ] {
+        let answer = raw(&running, format!("{head}{rest}").as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(answer.contains(said) && answer.contains(r#""jsonrpc":"2.0""#), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_are_told() {
+    let fixture = fixture();
+    let http = fixture.server.bind_http("127.0.0.1:0").await.unwrap().max_connections(2);
+    let (address, stop) = (http.local_addr(), Box::new(http.shutdown()));
+    let running = Running { address, stop, task: tokio::spawn(http.run()) };
+    let held = [TcpStream::connect(address).await.unwrap(), TcpStream::connect(address).await.unwrap()];
+    assert!(raw(&running, b"").await.starts_with("HTTP/1.1 503 "));
+    drop(held);
+    let client = soon(async {
+        loop {
+            if let Ok(client) = Client::connect(running.target(), options(Mode::Modern)).await {
+                return client;
+            }
+        }
+    });
+    client.await.list_tools().await.unwrap();
 }
 
 async fn initialized(server: &Server) -> String {

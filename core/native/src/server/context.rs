@@ -64,7 +64,7 @@ impl Context {
     }
 
     /// Tells how far the work is: `progress` must grow, `total` is its end when that is known. Waits while the client is slow
-    /// to read; does nothing when it did not ask for progress.
+    /// to read and lets other calls run; sends nothing when the client did not ask for progress.
     pub async fn progress<'a>(
         &self,
         progress: f64,
@@ -83,6 +83,7 @@ impl Context {
         let step = raw(step);
         let call = self.shared.call;
         let _ = self.shared.engine.drive_call(call, |flat, now| flat.progress(call, step.get(), now)).await;
+        self.shared.turn().await;
     }
 
     /// Sends a log message to the client, if it wants this level. Waits while the client is slow to read.
@@ -95,6 +96,7 @@ impl Context {
         let entry = log_entry(logger, level, data);
         let call = self.shared.call;
         let _ = self.shared.engine.drive_call(call, |flat, now| flat.log(call, entry.get(), now)).await;
+        self.shared.turn().await;
     }
 
     /// Asks the user with a form. `schema` is a flat object schema.
@@ -102,8 +104,14 @@ impl Context {
     /// # Errors
     /// `Peer` when the client refused, or has no user to ask; returned by the handler, it is the answer to the call.
     pub async fn elicit(&self, message: &str, schema: impl Serialize) -> Result<ElicitResult, Error> {
-        let params = json!({"message": message, "requestedSchema": raw_value(schema)?});
-        self.ask("elicitation/create", params).await
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Form<'a> {
+            message: &'a str,
+            requested_schema: Raw,
+        }
+        let requested_schema = serde_json::value::to_raw_value(&schema).map_err(Error::invalid)?;
+        self.ask("elicitation/create", Form { message, requested_schema }).await
     }
 
     /// Asks the client's model. Parameters and result as the specification's `sampling/createMessage`.
@@ -178,8 +186,4 @@ fn number(value: f64) -> Option<Number> {
         return Some((value as i64).into());
     }
     Number::from_f64(value)
-}
-
-fn raw_value(value: impl Serialize) -> Result<Value, Error> {
-    serde_json::to_value(value).map_err(Error::invalid)
 }

@@ -177,13 +177,13 @@ impl Engine {
         state.starts.push(Start { shared, key: record.name, handler, input: text(record.text) });
     }
 
-    /// Opens a pipe; what is to be written to it comes out of the outbox.
-    pub(super) fn open_pipe(self: &Arc<Self>) -> Result<(u64, Arc<Outbox>), FlatError> {
+    /// Opens a connection; what is to be written to it comes out of the outbox.
+    pub(super) fn open(self: &Arc<Self>, transport: &'static str) -> Result<(u64, Arc<Outbox>), FlatError> {
         self.settle();
         let number = self.next_stream.fetch_add(1, Ordering::Relaxed);
         let outbox = Arc::<Outbox>::default();
         let stream = Stream { outbox: Arc::clone(&outbox), head: None };
-        self.opened(number, stream, |flat, now| flat.open(number, "pipe", now))?;
+        self.opened(number, stream, |flat, now| flat.open(number, transport, now))?;
         Ok((number, outbox))
     }
 
@@ -261,6 +261,11 @@ impl Engine {
             })
         })?;
         receiver.await.map_err(|_| over())
+    }
+
+    /// Answers what runs with an error and closes every connection.
+    pub(super) fn close(self: &Arc<Self>) {
+        let _ = self.drive(|flat, now| flat.close(now));
     }
 
     /// The call has ended here.

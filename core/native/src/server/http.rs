@@ -1,7 +1,9 @@
-//! HTTP/1.1 on hyper. Which request gets which answer is the core's business; this file moves heads and bodies.
+//! HTTP/1.1: connections of our own, and single requests of hosts with an HTTP stack. Which request gets which answer is
+//! the core's business.
 use std::{
     convert::Infallible,
     fmt::Write as _,
+    io::Write as _,
     net::SocketAddr,
     pin::Pin,
     sync::Arc,
@@ -12,30 +14,39 @@ use std::{
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::AsyncReadExt as _,
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     task::JoinSet,
     time::timeout,
 };
 
-use super::{engine::Engine, pipe::Gone};
-use crate::{error::Error, outbox::Outbox, signal::Signal};
+use super::{
+    GRACE,
+    engine::Engine,
+    pipe::{self, Gone},
+};
+use crate::{
+    error::Error,
+    outbox::Outbox,
+    signal::{Signal, asked_to_end},
+};
 
-/// Connections that are open at once; more wait in the system's queue.
-const CONNECTIONS: usize = 1024;
-/// How long a client may take for its head, and between two parts of its body.
+/// Connections that are open at once, unless told otherwise.
+const CONNECTIONS: usize = 4096;
+/// What a connection beyond that gets.
+const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+/// How long the host's own stack may take between two parts of a body.
 const IDLE: Duration = Duration::from_secs(30);
-/// How long running calls may take after `shutdown`.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long a closed connection is still read, so that its last answer is not lost to a client that is still sending.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// A bound HTTP server.
 pub struct HttpServer {
     engine: Arc<Engine>,
     listener: TcpListener,
     address: SocketAddr,
+    connections: usize,
     stop: Arc<Signal>,
 }
 
@@ -43,7 +54,7 @@ impl HttpServer {
     pub(super) async fn bind(engine: Arc<Engine>, address: impl tokio::net::ToSocketAddrs) -> Result<Self, Error> {
         let listener = TcpListener::bind(address).await.map_err(Error::io)?;
         let address = listener.local_addr().map_err(Error::io)?;
-        Ok(Self { engine, listener, address, stop: Arc::default() })
+        Ok(Self { engine, listener, address, connections: CONNECTIONS, stop: Arc::default() })
     }
 
     /// Where it listens.
@@ -52,65 +63,70 @@ impl HttpServer {
         self.address
     }
 
-    /// A function that stops [`run`](Self::run): no new connections, and running calls get five seconds.
+    /// How many connections may be open at once (4096). More are answered with status 503 and closed.
+    #[must_use]
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.connections = connections;
+        self
+    }
+
+    /// A function that stops [`run`](Self::run) and closes the server: no new connections, and running calls are answered
+    /// with an error.
     pub fn shutdown(&self) -> impl Fn() + Send + Sync + 'static {
         let stop = Arc::clone(&self.stop);
         move || stop.set()
     }
 
+    /// Serves until this process gets SIGTERM or SIGINT, which then end it no more by themselves, or until shut down.
+    pub async fn run_until_signal(self) {
+        let stop = self.shutdown();
+        let running = self.run();
+        tokio::pin!(running);
+        tokio::select! {
+            () = running.as_mut() => return,
+            () = asked_to_end() => stop(),
+        }
+        running.await;
+    }
+
     /// Serves until shut down.
     pub async fn run(self) {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
         let mut connections = JoinSet::new();
         loop {
             let accepted = tokio::select! {
                 () = self.stop.wait() => break,
                 Some(_) = connections.join_next() => continue,
-                accepted = accept(&self.listener, &places) => accepted,
+                accepted = self.listener.accept() => accepted,
             };
-            let Some((socket, place)) = accepted else { continue };
-            let (engine, stop) = (Arc::clone(&self.engine), Arc::clone(&self.stop));
-            connections.spawn(async move {
-                connection(engine, socket, stop).await;
-                drop(place);
-            });
+            match accepted {
+                Ok((socket, _)) if connections.len() >= self.connections => refuse(socket),
+                Ok((socket, _)) => drop(connections.spawn(connection(Arc::clone(&self.engine), socket))),
+                // Out of descriptors, most likely: trying again at once would only spin.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
         }
         drop(self.listener);
-        // What still runs then is dropped with the set, which tells the core.
+        self.engine.close();
+        // What is not delivered by then is dropped with the set.
         let _ = timeout(GRACE, async { while connections.join_next().await.is_some() {} }).await;
     }
 }
 
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = Arc::clone(places).acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((socket, _)) => {
-            let _ = socket.set_nodelay(true);
-            Some((socket, place))
-        }
-        Err(_) => {
-            // Out of descriptors, most likely: trying again at once would only spin.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            None
-        }
+/// The buffer of a new connection is empty: this neither waits nor fails but with the connection itself.
+fn refuse(socket: TcpStream) {
+    if let Ok(mut socket) = socket.into_std() {
+        let _ = socket.write(BUSY);
     }
 }
 
-async fn connection(engine: Arc<Engine>, socket: TcpStream, stop: Arc<Signal>) {
-    let service = service_fn(move |request| answer(Arc::clone(&engine), request));
-    let serving = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(IDLE)
-        .serve_connection(TokioIo::new(socket), service);
-    tokio::pin!(serving);
-    tokio::select! {
-        _ = serving.as_mut() => return,
-        () = stop.wait() => serving.as_mut().graceful_shutdown(),
+/// The core itself speaks HTTP/1.1 here.
+async fn connection(engine: Arc<Engine>, socket: TcpStream) {
+    let _ = socket.set_nodelay(true);
+    let (mut reader, writer) = socket.into_split();
+    if pipe::serve(&engine, "http1", &mut reader, writer, std::future::pending()).await.is_ok() {
+        let mut chunk = vec![0; 4 << 10];
+        let _ = timeout(LINGER, async { while matches!(reader.read(&mut chunk).await, Ok(1..)) {} }).await;
     }
-    let _ = serving.await;
 }
 
 /// Answers one request of any hyper server.
@@ -153,6 +169,10 @@ fn head_text<B>(request: &Request<B>) -> String {
 /// Reads up to one byte more than the limit: enough for the core to see that it is too much.
 async fn read_body(mut body: impl Body<Data = Bytes> + Unpin, limit: usize) -> Result<Vec<u8>, StatusCode> {
     let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if expected > limit {
+        // Refused by its length, whatever is in it.
+        return Ok(vec![0; limit + 1]);
+    }
     let mut bytes = Vec::with_capacity(expected.min(limit));
     while bytes.len() <= limit {
         let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));

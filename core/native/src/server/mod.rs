@@ -8,7 +8,7 @@ mod pipe;
 mod running;
 mod stdio;
 
-use std::{collections::BTreeMap, convert::Infallible, future::Future, sync::Arc};
+use std::{collections::BTreeMap, convert::Infallible, future::Future, sync::Arc, time::Duration};
 
 use mcp_keel_core::flat::FlatServer;
 use serde::{Serialize, de::DeserializeOwned};
@@ -17,6 +17,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, DuplexStream},
     net::ToSocketAddrs,
     sync::oneshot,
+    time::timeout,
 };
 
 use self::engine::Engine;
@@ -30,10 +31,13 @@ use crate::{
     clock,
     error::Error,
     model::{CompletionRequest, Prompt, Read, Resource, ResourceTemplate, Tool, raw},
+    signal,
 };
 
 /// The core's default bound of one message; given to it explicitly, so that both sides have the same number.
 const MESSAGE_BYTES: usize = 16 << 20;
+/// How long a server that was closed takes for the last words of its connections.
+const GRACE: Duration = Duration::from_secs(2);
 /// Bytes in flight in one direction of an in-memory connection.
 const PAIR: usize = 64 << 10;
 
@@ -62,13 +66,22 @@ impl Server {
     }
 
     /// Serves stdin and stdout until the client is gone: it closed stdin and everything is answered, or it stopped reading.
-    /// Nothing else may write to stdout.
+    /// Nothing else may write to stdout. SIGTERM and SIGINT close the server: what runs is answered with an error first.
     ///
     /// # Errors
     /// `Usage` when the server is closed.
     pub async fn serve_stdio(&self) -> Result<(), Error> {
         let (reader, writer, left) = stdio::streams();
-        match pipe::serve(&self.engine, reader, writer, left).await {
+        let serving = pipe::serve(&self.engine, "pipe", reader, writer, left);
+        tokio::pin!(serving);
+        let served = tokio::select! {
+            served = serving.as_mut() => served,
+            () = signal::asked_to_end() => {
+                self.close();
+                timeout(GRACE, serving).await.unwrap_or(Ok(()))
+            }
+        };
+        match served {
             // A client that left while we wrote is a client that left.
             Err(Error::Disconnected(_)) => Ok(()),
             served => served,
@@ -84,7 +97,7 @@ impl Server {
         reader: impl AsyncRead + Send + Unpin,
         writer: impl AsyncWrite + Send + Unpin,
     ) -> Result<(), Error> {
-        pipe::serve(&self.engine, reader, writer, std::future::pending()).await
+        pipe::serve(&self.engine, "pipe", reader, writer, std::future::pending()).await
     }
 
     /// Opens a connection in this process and serves it in a task.
@@ -97,7 +110,7 @@ impl Server {
             let (reader, writer) = tokio::io::split(ours);
             let left = async { drop(present.await) };
             // The client knows why its connection ended.
-            let _ = pipe::serve(&engine, reader, writer, left).await;
+            let _ = pipe::serve(&engine, "pipe", reader, writer, left).await;
         });
         Connection { stream, presence }
     }
@@ -110,12 +123,12 @@ impl Server {
         HttpServer::bind(Arc::clone(&self.engine), address).await
     }
 
-    /// Serves HTTP on this address for ever.
+    /// Serves HTTP on this address until SIGTERM or SIGINT comes: see [`HttpServer::run_until_signal`].
     ///
     /// # Errors
     /// `Disconnected` when the address cannot be bound.
     pub async fn serve_http(&self, address: impl ToSocketAddrs) -> Result<(), Error> {
-        self.bind_http(address).await?.run().await;
+        self.bind_http(address).await?.run_until_signal().await;
         Ok(())
     }
 
@@ -156,9 +169,9 @@ impl Server {
         Ok(self.engine.drive(|flat, now| flat.log(0, entry.get(), now))?)
     }
 
-    /// Stops: running calls are cancelled, all connections closed.
+    /// Stops: running calls are cancelled and answered with an error, all connections closed once that is written.
     pub fn close(&self) {
-        let _ = self.engine.drive(|flat, now| flat.close(now));
+        self.engine.close();
     }
 }
 

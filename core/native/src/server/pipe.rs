@@ -1,4 +1,4 @@
-//! Newline JSON over any pair of byte streams.
+//! Connections: a pair of byte streams, with newline JSON or HTTP/1.1 on them.
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
@@ -8,15 +8,16 @@ use crate::error::Error;
 
 const CHUNK: usize = 64 << 10;
 
-/// Serves one pipe until it is closed: by the core (its input ended and everything is answered) or by a failing write.
+/// Serves one connection until it is closed: by the core (no input is left and everything is answered) or by a failing write.
 /// `left` ends when it is known that the peer does not read either: then what still runs is cancelled.
 pub(super) async fn serve(
     engine: &Arc<Engine>,
+    transport: &'static str,
     mut reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
     left: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    let (stream, outbox) = engine.open_pipe()?;
+    let (stream, outbox) = engine.open(transport)?;
     let guard = Gone { engine: Arc::clone(engine), stream };
     let read = async {
         let mut chunk = vec![0; CHUNK];

@@ -3,7 +3,10 @@ use std::{
     cell::Cell,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::Pin,
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     task::{Context as Waking, Poll, Waker},
 };
 
@@ -16,17 +19,29 @@ use crate::{
     signal::Signal,
 };
 
+/// A handler that reports so often without waiting for anything lets others run.
+const TURN: u64 = 32;
+
 /// What a running call and its [`Context`]s share.
 pub(crate) struct Shared {
     pub(super) engine: Arc<Engine>,
     pub(super) call: u64,
     pub(super) cancelled: Signal,
     pub(super) asked: AtomicU64,
+    reported: AtomicU64,
 }
 
 impl Shared {
     pub(super) fn new(engine: Arc<Engine>, call: u64) -> Self {
-        Self { engine, call, cancelled: Signal::default(), asked: AtomicU64::new(0) }
+        Self { engine, call, cancelled: Signal::default(), asked: AtomicU64::new(0), reported: AtomicU64::new(0) }
+    }
+
+    /// Lets others run every now and then; each time once the call is over, for that is where its handler is dropped.
+    pub(super) async fn turn(&self) {
+        let reported = self.reported.fetch_add(1, Ordering::Relaxed) + 1;
+        if reported.is_multiple_of(TURN) || self.cancelled.is_set() {
+            tokio::task::yield_now().await;
+        }
     }
 }
 

@@ -65,6 +65,7 @@ pub fn fixture() -> Fixture {
     let (sender, seen) = mpsc::unbounded_channel();
     let steps = Arc::<AtomicUsize>::default();
     let count = Arc::clone(&steps);
+    let runaway = sender.clone();
     let server = Server::builder("test", "1")
         .instructions("Be kind.")
         .tool(Tool::new("echo"), |args: Text, _: Context| async move { args.text })
@@ -94,6 +95,17 @@ pub fn fixture() -> Fixture {
                 let _held = OnDrop(sender.clone());
                 let _ = sender.send(Seen::Started);
                 std::future::pending::<()>().await;
+            }
+        })
+        .tool(Tool::new("runaway"), move |_: Nothing, context: Context| {
+            let sender = runaway.clone();
+            async move {
+                let _held = OnDrop(sender.clone());
+                let _ = sender.send(Seen::Started);
+                for step in 0..u32::MAX {
+                    context.progress(step.into(), None, None).await;
+                    context.log(Level::Debug, step).await;
+                }
             }
         })
         .tool(Tool::new("ask"), ask)
@@ -182,6 +194,7 @@ pub async fn everything(client: &Client, seen: &mut mpsc::UnboundedReceiver<Seen
     assert_eq!(client.read_resource("memo://a").await.unwrap().text(), Some("text of a"));
 
     dropped_call(client, seen).await;
+    cancelled_runaway(client, seen).await;
     explicit_cancel(client, seen).await;
     concurrent(client).await;
 }
@@ -199,6 +212,16 @@ async fn explicit_cancel(client: &Client, seen: &mut mpsc::UnboundedReceiver<See
     call.cancel("enough");
     assert!(matches!(soon(call).await, Err(Error::Cancelled(_))));
     assert_eq!(soon(seen.recv()).await, Some(Seen::Dropped));
+}
+
+/// A handler that never waits for anything is no harm to others, and ends when its call does.
+async fn cancelled_runaway(client: &Client, seen: &mut mpsc::UnboundedReceiver<Seen>) {
+    let call = client.tool("runaway").send().await.unwrap();
+    assert_eq!(soon(seen.recv()).await, Some(Seen::Started));
+    assert_eq!(soon(client.call_tool("echo", json!({"text": "meanwhile"}))).await.unwrap().text(), "meanwhile");
+    call.cancel("enough");
+    assert_eq!(soon(seen.recv()).await, Some(Seen::Dropped));
+    assert_eq!(soon(client.call_tool("echo", json!({"text": "after"}))).await.unwrap().text(), "after");
 }
 
 async fn concurrent(client: &Client) {
