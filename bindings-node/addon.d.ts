@@ -45,3 +45,6 @@ export class FlatHttp1 {
   finish(): Records;
   static target(url: string): string;
 }
+
+/** Whether nobody can read any more what is written to this pipe or socket; false where that cannot be known. */
+export function abandoned(descriptor: number): boolean;

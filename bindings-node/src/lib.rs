@@ -3,5 +3,6 @@
 
 mod client;
 mod http1;
+mod pipe;
 mod seam;
 mod server;

@@ -97,25 +97,84 @@ for (const mode of ERAS) {
   });
 }
 
-test("closing the handle lets running calls end", async () => {
+test("closing the handle answers running calls", async () => {
   const started = deferred();
-  const go = deferred();
-  const server = makeServer().tool("wait", {}, async () => {
+  const aborted = deferred();
+  const server = makeServer().tool("wait", {}, (_, { signal }) => {
+    signal.addEventListener("abort", () => aborted.resolve());
     started.resolve();
-    await go.promise;
-    return "done";
+    return new Promise(() => {});
   });
   const handle = await server.http();
   const client = await Client.connect(handle.url);
   const call = client.callTool("wait");
   await started.promise;
   const closed = handle.close();
-  go.resolve();
-  assert.equal((await call).text, "done");
+  await assert.rejects(call, (error) => error.rpcCode === -32603);
+  await aborted.promise;
   await closed;
   await assert.rejects(fetch(handle.url));
   await client.close();
 });
+
+test("SIGTERM answers what runs, and ends the process", async () => {
+  for (const mode of ERAS) {
+    const { child, url } = await fixtureHttp();
+    const exit = once(child, "exit");
+    const client = await Client.connect(url, { mode });
+    const call = client.callTool("slow", { ms: 60_000 });
+    await client.callTool("echo", { text: "the call is there" });
+    child.kill("SIGTERM");
+    await assert.rejects(call, (error) => error.rpcCode === -32603);
+    assert.deepEqual(await exit, [0, null]);
+    await client.close();
+  }
+});
+
+test("connections beyond the limit are told", async () => {
+  const server = makeServer().tool("echo", {}, () => "");
+  const handle = await server.http({ maxConnections: 2 });
+  const open = () => connect(handle.port, "127.0.0.1");
+  const held = [open(), open()];
+  await Promise.all(held.map((socket) => once(socket, "connect")));
+  let said = "";
+  for await (const bytes of open()) said += bytes;
+  assert.match(said, /^HTTP\/1\.1 503 /);
+  for (const socket of held) socket.destroy();
+  await handle.close();
+});
+
+for (const mode of ERAS) {
+  test(`${mode}: a handler that reports without end`, async () => {
+    const started = deferred();
+    const ended = deferred();
+    const server = makeServer()
+      .tool("echo", {}, () => "here")
+      .tool("runaway", {}, async (_, ctx) => {
+        started.resolve();
+        try {
+          for (let step = 0; ; step += 1) {
+            await ctx.progress(step);
+            await ctx.log("debug", step);
+          }
+        } catch (error) {
+          ended.resolve(error);
+        }
+      });
+    const handle = await server.http();
+    const client = await Client.connect(handle.url, { mode });
+    const controller = new AbortController();
+    const call = client.callTool("runaway", {}, { signal: controller.signal });
+    await started.promise;
+    assert.equal((await client.callTool("echo")).text, "here");
+    controller.abort();
+    await assert.rejects(call, Cancelled);
+    assert.ok((await ended.promise) instanceof Cancelled);
+    assert.equal((await client.callTool("echo")).text, "here");
+    await client.close();
+    await handle.close();
+  });
+}
 
 test("strange hosts and origins are refused, unless told", async () => {
   const ask = (port, headers) =>

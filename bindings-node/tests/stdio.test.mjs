@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { Cancelled, Client, Disconnected } from "mcp-keel";
 import { ERAS, FIXTURE, opening, path, program, run } from "./support.mjs";
@@ -147,4 +148,48 @@ test("the environment is added to", async () => {
   const { path: found, extra, cwd } = (await client.callTool("env")).structured;
   assert.deepEqual([found, extra, cwd], [process.env.PATH, "more", path(".").replace(/\/$/, "")]);
   await client.close();
+});
+
+/** The fixture, opened in the older era: its process, and what it says by line. */
+function raw() {
+  const child = spawn(FIXTURE.command, FIXTURE.args, { stdio: ["pipe", "pipe", "inherit"] });
+  const said = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  child.stdin.write(`${initialize}\n`);
+  return { child, next: async () => JSON.parse((await said.next()).value), exit: once(child, "exit") };
+}
+
+test("a client that vanishes while a call runs ends the process", async () => {
+  const { child, next, exit } = raw();
+  await next();
+  child.stdin.write(`${call(2, "slow", { ms: 600_000 })}\n${call(3, "echo", { text: "" })}\n`);
+  assert.equal((await next()).id, 3);
+  const started = performance.now();
+  child.stdin.destroy();
+  child.stdout.destroy();
+  assert.deepEqual(await exit, [0, null]);
+  assert.ok(performance.now() - started < 4000);
+});
+
+test("SIGTERM answers what runs", async () => {
+  const { child, next, exit } = raw();
+  await next();
+  child.stdin.write(`${call(2, "slow", { ms: 600_000 })}\n${call(3, "echo", { text: "" })}\n`);
+  assert.equal((await next()).id, 3);
+  child.kill("SIGTERM");
+  const { id, error } = await next();
+  assert.deepEqual([id, error.code], [2, -32603]);
+  assert.deepEqual(await exit, [0, null]);
+});
+
+test("a handler that reports without end is cancelled", async () => {
+  const { child, next, exit } = raw();
+  await next();
+  child.stdin.write(`${call(2, "count", { to: 2_000_000 })}\n${call(3, "echo", { text: "meanwhile" })}\n`);
+  assert.equal((await next()).id, 3);
+  const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } };
+  child.stdin.write(`${JSON.stringify(cancel)}\n${call(4, "echo", { text: "after" })}\n`);
+  assert.equal((await next()).id, 4);
+  // It ends only when no call runs any more.
+  child.stdin.end();
+  assert.deepEqual(await exit, [0, null]);
 });

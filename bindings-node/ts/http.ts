@@ -13,6 +13,10 @@ export interface HttpOptions {
   hosts?: string[] | null;
   /** Values of the Origin header to accept; null = any. */
   origins?: string[] | null;
+  /** Connections that may be open at once (4096); more are answered with status 503 and closed. */
+  maxConnections?: number;
+  /** Whether SIGTERM and SIGINT close the server, and then end the process (true). */
+  signals?: boolean;
 }
 
 /** A running HTTP server. */
@@ -20,37 +24,46 @@ export interface HttpHandle {
   readonly port: number;
   readonly host: string;
   readonly url: string;
-  /** Stops accepting, lets running calls end, then closes what is left. */
+  /** Stops accepting and closes the server: what runs is answered with an error first. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** How long running calls may take once the server closes. */
+/** How long the last answers may take to be delivered once the server closes. */
 const GRACE = 2000;
+const CONNECTIONS = 4096;
+const BUSY = "HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-export async function serveHttp(serving: Serving, options: HttpOptions): Promise<HttpHandle> {
-  const sockets = new Map<Socket, number>();
+/** What a {@link Server} does with its listener. */
+export interface Listening {
+  readonly address: AddressInfo;
+  /** No more connections; resolves when those that are open are closed. To be called before the core closes them. */
+  stop(): Promise<void>;
+}
+
+export async function serveHttp(serving: Serving, options: HttpOptions): Promise<Listening> {
+  const sockets = new Set<Socket>();
+  const most = options.maxConnections ?? CONNECTIONS;
   const listener = createServer({ noDelay: true, keepAlive: true }, (socket) => {
-    sockets.set(socket, connect(serving, socket, () => sockets.delete(socket)));
+    if (sockets.size >= most) {
+      socket.on("error", () => {});
+      socket.end(BUSY);
+      socket.destroySoon();
+      return;
+    }
+    sockets.add(socket);
+    connect(serving, socket, () => sockets.delete(socket));
   });
   const address = await listen(listener, options.port ?? 0, options.host ?? "127.0.0.1");
-  const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
-  const close = async (): Promise<void> => {
+  const stop = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
-    for (const stream of sockets.values()) void serving.idle(stream).then(() => serving.end(stream));
     const late = setTimeout(() => {
-      for (const socket of sockets.keys()) socket.destroy();
+      for (const socket of sockets) socket.destroy();
     }, GRACE);
     await closed;
     clearTimeout(late);
   };
-  return {
-    port: address.port,
-    host: address.address,
-    url: `http://${host}:${address.port}${options.path ?? "/mcp"}`,
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  return { address, stop };
 }
 
 function listen(listener: Listener, port: number, host: string): Promise<AddressInfo> {
@@ -63,8 +76,8 @@ function listen(listener: Listener, port: number, host: string): Promise<Address
   });
 }
 
-/** One accepted connection. Returns its stream number. */
-function connect(serving: Serving, socket: Socket, forget: () => void): number {
+/** One accepted connection. */
+function connect(serving: Serving, socket: Socket, forget: () => void): void {
   const stream = serving.open("http1", {
     write: (bytes) => {
       // A client that does not read its answers gets no more requests served.
@@ -86,5 +99,4 @@ function connect(serving: Serving, socket: Socket, forget: () => void): number {
     forget();
     serving.gone(stream);
   });
-  return stream;
 }

@@ -1,20 +1,49 @@
 import { Server as BaseServer } from "../../bindings-wasm/js/server.js";
-import { type HttpHandle, type HttpOptions, serveHttp } from "./http.js";
+import { type HttpHandle, type HttpOptions, type Listening, serveHttp } from "./http.js";
+import { closeOnSignals } from "./signals.js";
 import { serveStdio } from "./stdio.js";
 
 /** An MCP server: register tools, resources and prompts, then serve them by one transport or several. */
 export class Server extends BaseServer {
+  readonly #listening = new Set<Listening>();
+
   /**
-   * Serves the process's standard input and output; resolves when the client has left. Until then whatever is
-   * printed on standard output goes to standard error.
+   * Serves the process's standard input and output; resolves when the client has left, or SIGTERM or SIGINT has closed
+   * the server. Until then whatever is printed on standard output goes to standard error.
    */
-  stdio(): Promise<void> {
-    return serveStdio(this);
+  async stdio(): Promise<void> {
+    const undo = closeOnSignals(() => this.close());
+    try {
+      await serveStdio(this);
+    } finally {
+      undo();
+    }
   }
 
   /** Serves HTTP; resolves when it accepts. */
   async http(options: HttpOptions = {}): Promise<HttpHandle> {
-    const { port, host, ...rules } = options;
-    return serveHttp(this.running(rules), options);
+    const { port: _port, host: _host, maxConnections: _most, signals = true, ...rules } = options;
+    const listening = await serveHttp(this.running(rules), options);
+    this.#listening.add(listening);
+    const { port, address, family } = listening.address;
+    const undo = signals ? closeOnSignals(() => this.close()) : () => {};
+    const close = async (): Promise<void> => {
+      undo();
+      await this.close();
+    };
+    return {
+      port,
+      host: address,
+      url: `http://${family === "IPv6" ? `[${address}]` : address}:${port}${options.path ?? "/mcp"}`,
+      close,
+      [Symbol.asyncDispose]: close,
+    };
+  }
+
+  override async close(): Promise<void> {
+    const stopped = [...this.#listening].map((listening) => listening.stop());
+    this.#listening.clear();
+    await super.close();
+    await Promise.all(stopped);
   }
 }

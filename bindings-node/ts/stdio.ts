@@ -1,24 +1,34 @@
 /** A server on this process's standard input and output. */
 import type { Server } from "../../bindings-wasm/js/server.js";
+import { addon } from "./addon.js";
 
 /** How long the process may go on once its client has left. */
 const GRACE = 2000;
+/** How often to look whether a client that sends no more still reads. */
+const LOOK = 250;
 
 /** Serves until the client leaves. Meanwhile whatever else is printed on standard output goes to standard error. */
 export function serveStdio(server: Server): Promise<void> {
   const { stdin, stdout, stderr } = process;
   const print = stdout.write.bind(stdout);
   stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+  // A client that does not read must not stop the process in the middle of a write.
+  const blocking = (on: boolean): void =>
+    (stdout as unknown as { _handle?: { setBlocking?(on: boolean): void } })._handle?.setBlocking?.(on);
+  blocking(false);
 
   return new Promise((resolve) => {
+    let looking: NodeJS.Timeout | undefined;
     const finish = (): void => {
+      clearInterval(looking);
       stdin.off("data", receive).off("end", end).off("error", end);
       stdin.pause();
       // A paused pipe still counts as open to the event loop.
       (stdin as { unref?: () => void }).unref?.();
-      stdout.off("error", lost);
+      stdout.off("error", lost).off("drain", drained);
       stdout.on("error", () => {});
       stdout.write = print;
+      blocking(true);
       // What the program left running must not keep a process without a client.
       setTimeout(() => process.exit(), GRACE).unref();
       resolve();
@@ -28,12 +38,26 @@ export function serveStdio(server: Server): Promise<void> {
       finish();
     };
     const pipe = server.pipe({
-      write: (bytes) => void print(bytes),
+      write: (bytes) => {
+        // A client that does not read its answers gets no more requests served.
+        if (!print(bytes)) stdin.pause();
+      },
       close: () => void print("", finish),
+      get queued() {
+        return stdout.writableLength;
+      },
     });
     const receive = (bytes: Buffer): void => pipe.receive(bytes);
-    const end = (): void => pipe.end();
-    stdout.on("error", lost);
+    const drained = (): void => {
+      stdin.resume();
+      pipe.drained();
+    };
+    const end = (): void => {
+      // Calls may still run; the end of a client that no longer reads shows at a write alone.
+      looking ??= setInterval(() => addon().abandoned(1) && lost(), LOOK).unref();
+      pipe.end();
+    };
+    stdout.on("error", lost).on("drain", drained);
     stdin.on("data", receive).on("end", end).on("error", end);
   });
 }

@@ -6,7 +6,7 @@ server = Server("weather", version="1.0")
 @server.tool
 async def forecast(city: str, days: int = 3, *, ctx: Context) -> dict[str, int]:
     """The highest temperature of each day."""
-    ctx.log("info", f"looking at {city}")
+    await ctx.log("info", f"looking at {city}")
     return {f"day {day}": 15 + day for day in range(1, days + 1)}
 
 

@@ -1,4 +1,5 @@
 /** What a handler gets beside its input. */
+import { nextTurn } from "./driver.js";
 import { Cancelled, fromRpc, UsageError } from "./errors.js";
 import { parse, stringify } from "./json.js";
 import { jsonSchema, type Output, type Schema, validate } from "./schema.js";
@@ -9,6 +10,10 @@ interface Ask {
   resolve(result: any): void;
   reject(error: unknown): void;
 }
+
+/** A handler that awaits so many reports without waiting for anything else lets others run. */
+const TURN = 32;
+const DONE = Promise.resolve();
 
 /** One running call. */
 export class Context {
@@ -24,6 +29,7 @@ export class Context {
   #controller: AbortController | undefined;
   #reason: Cancelled | undefined;
   #asked = 0;
+  #reported = 0;
   #asks: Map<string, Ask> | undefined;
   #info: CallInfo | undefined;
 
@@ -47,16 +53,33 @@ export class Context {
     return (this.#info ??= JSON.parse(this.#serving.callInfo(this.call)) as CallInfo);
   }
 
-  /** Tells how far the call is; dropped when the client did not ask for it, or does not read. */
-  progress(progress: number, more?: { total?: number; message?: string }): void {
+  /**
+   * Tells how far the call is; dropped when the client did not ask for it, or does not read. Awaiting it is for handlers
+   * that report much: it lets others run, waits for a client that reads slowly, and throws Cancelled after the call was
+   * cancelled.
+   */
+  progress(progress: number, more?: { total?: number; message?: string }): Promise<void> {
     const told = stringify(more === undefined ? { progress } : { progress, ...more });
     if (this.#open) this.#serving.act((flat, now) => flat.progress(this.call, told, now));
+    return this.#sent();
   }
 
-  /** Sends a log message; `data` is anything that has JSON. Dropped when the client does not read. */
-  log(level: LogLevel, data: unknown, logger?: string): void {
+  /** Sends a log message; `data` is anything that has JSON. Dropped and awaited like progress. */
+  log(level: LogLevel, data: unknown, logger?: string): Promise<void> {
     const entry = stringify({ level, logger, data });
     if (this.#open) this.#serving.act((flat, now) => flat.log(this.call, entry, now));
+    return this.#sent();
+  }
+
+  #sent(): Promise<void> {
+    if (this.#reason !== undefined) {
+      const over = Promise.reject(this.#reason);
+      over.catch(() => {}); // when nobody awaits it
+      return over;
+    }
+    if (this.#serving.full(this.stream)) return this.#serving.room(this.stream);
+    this.#reported += 1;
+    return this.#reported % TURN === 0 ? nextTurn() : DONE;
   }
 
   get #open(): boolean {

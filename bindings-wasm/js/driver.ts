@@ -135,6 +135,20 @@ export class Flusher {
   }
 }
 
+const later: (run: () => void) => unknown =
+  (globalThis as { setImmediate?: (run: () => void) => unknown }).setImmediate ?? ((run) => setTimeout(run, 0));
+let turn: Promise<void> | undefined;
+
+/** Resolves when the host has had a turn: its timers ran, and what arrived was read. */
+export function nextTurn(): Promise<void> {
+  return (turn ??= new Promise((resolve) => {
+    later(() => {
+      turn = undefined;
+      resolve();
+    });
+  }));
+}
+
 export function joined(chunks: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
   let at = 0;

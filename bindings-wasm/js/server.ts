@@ -97,7 +97,7 @@ export class Server {
    */
   tool<In extends Schema = JsonSchema>(name: string, options: ToolOptions<In>, handler: Compute<Output<In>>): this {
     const { input, output, ...more } = options;
-    const tool: Tool = { ...more, name, inputSchema: input === undefined ? { type: "object" } : jsonSchema(input, "input") };
+    const tool: Tool = { name, ...more, inputSchema: input === undefined ? { type: "object" } : jsonSchema(input, "input") };
     if (output !== undefined) tool.outputSchema = jsonSchema(output, "output");
     this.#tools.set(name, tool);
     return this.#add(`tools/call ${name}`, {
@@ -109,9 +109,9 @@ export class Server {
 
   /** A resource, or with a `{variable}` in its uri a template of resources. */
   resource(uri: string, options: ResourceOptions, read: Read): this {
-    const described = { ...options, name: options.name ?? uri };
-    if (uri.includes("{")) this.#templates.set(uri, { ...described, uriTemplate: uri });
-    else this.#resources.set(uri, { ...described, uri });
+    const name = options.name ?? uri;
+    if (uri.includes("{")) this.#templates.set(uri, { uriTemplate: uri, name, ...options });
+    else this.#resources.set(uri, { uri, name, ...options });
     return this.#add(`resources/read ${uri}`, {
       run: (text, context) => {
         const asked = JSON.parse(text) as { uri: string; variables?: { [name: string]: string } };
@@ -131,7 +131,7 @@ export class Server {
     handler: (input: Output<In>, context: Context) => Maybe<PromptOutput>,
   ): this {
     const { input, arguments: listed, ...more } = options;
-    const prompt: Prompt = { ...more, name };
+    const prompt: Prompt = { name, ...more };
     const args = listed ?? (input === undefined ? undefined : promptArguments(jsonSchema(input, "input")));
     if (args !== undefined) prompt.arguments = args;
     this.#prompts.set(name, prompt);
@@ -174,17 +174,18 @@ export class Server {
   readonly fetch = (request: Request): Promise<Response> => fetchHandler(this.running(), request);
 
   /** Serves one byte stream of newline-delimited messages. */
-  pipe(sink: Sink): { receive(bytes: Uint8Array): void; end(): void; gone(): void } {
+  pipe(sink: Sink): { receive(bytes: Uint8Array): void; end(): void; gone(): void; drained(): void } {
     const serving = this.running();
     const stream = serving.open("pipe", sink);
     return {
       receive: (bytes) => serving.receive(stream, bytes),
       end: () => serving.end(stream),
       gone: () => serving.gone(stream),
+      drained: () => serving.drained(),
     };
   }
 
-  /** Cancels what runs and closes every connection. */
+  /** Cancels what runs, answers it with an error, and closes every connection. */
   async close(): Promise<void> {
     this.#serving?.close();
     this.#serving = undefined;

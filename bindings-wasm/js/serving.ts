@@ -46,8 +46,8 @@ export class Serving {
   /** Calls whose handlers are still to be started, in order. */
   #waiting: [Context, string][] = [];
   #starting = false;
-  /** Who waits for calls to end. */
-  #drains: (() => void)[] = [];
+  /** Who waits for clients to read on. */
+  #rooms: (() => void)[] = [];
   readonly #deadline: Deadline;
   readonly #flusher = new Flusher();
   #streams = 0;
@@ -131,15 +131,14 @@ export class Serving {
 
   /** The client of a full stream has read on. */
   drained(): void {
+    for (const go of this.#rooms.splice(0)) go();
     this.#start();
     this.#flusher.schedule();
   }
 
-  /** Resolves when no call of that stream runs. */
-  async idle(stream: number): Promise<void> {
-    while ([...this.#calls.values()].some((context) => context.stream === stream)) {
-      await new Promise<void>((resolve) => this.#drains.push(resolve));
-    }
+  /** Resolves when that stream may be sent more, or is gone. */
+  async room(stream: number): Promise<void> {
+    while (this.full(stream)) await new Promise<void>((resolve) => this.#rooms.push(resolve));
   }
 
   /** Performs all records first: user code that runs after it may come back into the core. */
@@ -203,7 +202,8 @@ export class Serving {
         return this.#calls.get(id)?.answered(name, text);
       case "cancelled":
         this.#calls.get(id)?.cancel(text);
-        return this.#forget(id);
+        this.#calls.delete(id);
+        return;
       case "notice":
         return this.#tell(() => this.#options.onNotice?.(name, JSON.parse(text || "{}")));
       case "violation":
@@ -264,7 +264,7 @@ export class Serving {
 
   #respond(context: Context, outcome: string): void {
     context.finish();
-    this.#forget(context.call);
+    this.#calls.delete(context.call);
     try {
       this.act((flat, time) => flat.respond(context.call, outcome, time));
     } catch (error) {
@@ -287,11 +287,6 @@ export class Serving {
       return;
     }
     this.#do(records);
-  }
-
-  #forget(call: number): void {
-    this.#calls.delete(call);
-    if (this.#drains.length > 0) for (const wake of this.#drains.splice(0)) wake();
   }
 
   #tell(observer: () => void): void {
