@@ -102,7 +102,6 @@ def decoded(hint: Any, value: Any) -> Any:
         (
             Movie,
             {
-                "title": "Movie",
                 "type": "object",
                 "properties": {"a": {"type": "integer"}, "title": {"type": "string"}},
                 "required": ["title"],
@@ -111,7 +110,6 @@ def decoded(hint: Any, value: Any) -> Any:
         (
             Person,
             {
-                "title": "Person",
                 "description": "Somebody.",
                 "type": "object",
                 "properties": {

@@ -271,7 +271,9 @@ class Compiler:
         """A schema that stands alone: the definitions inside, no reference at the top."""
         name = schema.get("$ref", "").removeprefix("#/$defs/")
         if name in self.defs:
-            schema = {**self.defs[name], **{k: v for k, v in schema.items() if k != "$ref"}}
+            # The name of a class tells nothing where the tool or the form has its own.
+            body = {key: value for key, value in self.defs[name].items() if key != "title"}
+            schema = {**body, **{k: v for k, v in schema.items() if k != "$ref"}}
         rest = {key: value for key, value in self.defs.items() if _mentions([schema, self.defs], key)}
         return {**schema, "$defs": rest} if rest else schema
 

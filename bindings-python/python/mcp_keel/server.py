@@ -145,7 +145,7 @@ class Server:
             parameters = Parameters(handler, Context, names)
             call = _caller(handler, parameters)
             key = "uriTemplate" if template else "uri"
-            entry = _described(handler, told, **{key: uri, "mimeType": mime})
+            entry = {key: uri, **_described(handler, told, mimeType=mime)}
 
             async def run(context: Context, asked: Any) -> str:
                 value = await call(context, parameters.decode_texts(asked.get("variables") or {}))
