@@ -358,7 +358,8 @@ fn recover_id(rest: &[u8]) -> Option<Id> {
     } else {
         rest.iter().position(|b| !(b.is_ascii_digit() || matches!(b, b'-' | b'.'))).unwrap_or(rest.len())
     };
-    let ends = rest.get(end).is_none_or(|next| next.is_ascii_whitespace() || matches!(next, b',' | b'}'));
+    // A number at the very end may have been cut.
+    let ends = rest.get(end).map_or(rest[0] == b'"', |next| next.is_ascii_whitespace() || matches!(next, b',' | b'}'));
     let text = core::str::from_utf8(rest.get(..end).filter(|_| ends)?).ok()?;
     json::check(text, 1).ok()?;
     Id::read(text)
