@@ -1,0 +1,84 @@
+//! Strings: their escapes, undone and made.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+
+use super::scanner::hex4;
+
+/// Undoes the escapes of a checked string's content.
+#[must_use]
+pub fn unescape(inner: &str) -> Cow<'_, str> {
+    if !inner.contains('\\') {
+        return Cow::Borrowed(inner);
+    }
+    let mut out = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        let kind = rest.as_bytes().get(at + 1).copied().unwrap_or(b'\\');
+        rest = rest.get(at + 2..).unwrap_or("");
+        match kind {
+            b'b' => out.push('\u{8}'),
+            b'f' => out.push('\u{c}'),
+            b'n' => out.push('\n'),
+            b'r' => out.push('\r'),
+            b't' => out.push('\t'),
+            b'u' => {
+                let high = rest.as_bytes().get(..4).and_then(hex4).unwrap_or(0xFFFD);
+                rest = rest.get(4..).unwrap_or("");
+                let mut scalar = high;
+                if (0xD800..0xDC00).contains(&high) {
+                    let low = rest.as_bytes().get(2..6).and_then(hex4).unwrap_or(0xDC00);
+                    rest = rest.get(6..).unwrap_or("");
+                    scalar = 0x10000 + ((high - 0xD800) << 10) + (low.wrapping_sub(0xDC00) & 0x3FF);
+                }
+                out.push(char::from_u32(scalar).unwrap_or('\u{FFFD}'));
+            }
+            other => out.push(char::from(other)),
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Appends `text` as a JSON string.
+pub fn push_string(out: &mut String, text: &str) {
+    out.push('"');
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(&text[plain..at]);
+        plain = at + 1;
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            other => out.push_str(&format!("\\u{other:04x}")),
+        }
+    }
+    out.push_str(&text[plain..]);
+    out.push('"');
+}
+
+/// `text` as a JSON string.
+#[must_use]
+pub fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    push_string(&mut out, text);
+    out
+}
+
+/// Removes white space between tokens, so that checked text stands on one line (STDIO-002).
+#[must_use]
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\n', '\r']) {
+        return Cow::Borrowed(text);
+    }
+    // A raw line break cannot stand inside a string, so every one of them is between tokens.
+    Cow::Owned(text.replace(['\n', '\r'], " "))
+}
