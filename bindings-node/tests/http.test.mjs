@@ -122,8 +122,9 @@ test("SIGTERM answers what runs, and ends the process", async () => {
     const { child, url } = await fixtureHttp();
     const exit = once(child, "exit");
     const client = await Client.connect(url, { mode });
-    const call = client.callTool("slow", { ms: 60_000 });
-    await client.callTool("echo", { text: "the call is there" });
+    const { promise: running, resolve: onProgress } = deferred();
+    const call = client.callTool("count", { to: 2_000_000 }, { onProgress });
+    await running;
     child.kill("SIGTERM");
     await assert.rejects(call, (error) => error.rpcCode === -32603);
     assert.deepEqual(await exit, [0, null]);

@@ -8,6 +8,7 @@ import json
 import shutil
 import ssl
 import subprocess
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,83 @@ def test_cancelling_reaches_the_handler(run: Any, era: Any) -> None:
     run(main())
 
 
+def test_a_handler_that_reports_without_end(run: Any, era: Any) -> None:
+    """In the loop and in a thread: no harm to others, and over when its call is cancelled."""
+    server, _ = small()
+    started, ended = threading.Event(), threading.Event()
+
+    @server.tool
+    async def runaway(ctx: Context) -> None:
+        started.set()
+        try:
+            for step in range(2**40):
+                await ctx.progress(step)
+                await ctx.log("debug", step)
+        except asyncio.CancelledError:
+            ended.set()
+            raise
+
+    @server.tool
+    def threaded(ctx: Context) -> None:
+        started.set()
+        try:
+            for step in range(2**40):
+                ctx.progress(step)
+        finally:
+            ended.set()
+
+    async def main() -> None:
+        async with serving(server) as url, Client(url, mode=era) as client:
+            for tool in ("runaway", "threaded"):
+                started.clear()
+                ended.clear()
+                call = asyncio.ensure_future(client.call_tool(tool))
+                assert await asyncio.to_thread(started.wait, 10)
+                assert (await client.call_tool("echo", {"text": "meanwhile"})).text == "meanwhile"
+                call.cancel()
+                assert (await client.call_tool("echo", {"text": "after"})).text == "after"
+                assert await asyncio.to_thread(ended.wait, 10)
+
+    run(main())
+
+
+def test_connections_beyond_the_limit_are_told(run: Any) -> None:
+    async def main() -> None:
+        server, _ = small()
+        port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        task = asyncio.ensure_future(server.serve_http(port=0, started=port.set_result, max_connections=2))
+        held = [await asyncio.open_connection("127.0.0.1", await port) for _ in range(2)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", await port)
+        assert (await reader.read()).startswith(b"HTTP/1.1 503 ")
+        for _, end in [*held, (reader, writer)]:
+            end.close()
+        await server.close()
+        await task
+
+    run(main())
+
+
+def test_sigterm_answers_what_runs(run: Any, era: Any) -> None:
+    process = subprocess.Popen([*FIXTURE, "--http", "0"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    port = process.stdout.readline().split()[1]
+
+    async def main() -> None:
+        async with Client(f"http://127.0.0.1:{port}/mcp", mode=era) as client:
+            running = asyncio.Event()
+            count = client.call_tool("count", {"to": 2_000_000}, progress=lambda _: running.set())
+            call = asyncio.ensure_future(count)
+            await running.wait()
+            process.terminate()
+            with pytest.raises(PeerError) as refused:
+                await call
+            assert refused.value.rpc_code == -32603
+
+    run(main())
+    assert process.wait(10) == 0
+    process.stdout.close()
+
+
 def test_a_client_that_vanishes_cancels_its_calls(run: Any) -> None:
     async def main() -> None:
         server, seen = small()
@@ -137,8 +215,9 @@ def test_a_server_that_stops_ends_what_waits(run: Any, era: Any) -> None:
             call = asyncio.ensure_future(client.call_tool("wait"))
             await seen["started"].wait()
             await server.close()
-            with pytest.raises((Disconnected, PeerError)):
+            with pytest.raises(PeerError) as refused:
                 await call
+            assert refused.value.rpc_code == -32603
 
     run(main())
 

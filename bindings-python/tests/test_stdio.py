@@ -296,3 +296,40 @@ def test_another_thread_closes_while_it_connects() -> None:
         client.connect()
     closing.join(20)
     assert not closing.is_alive()
+
+
+def raw(*messages: dict[str, Any]) -> subprocess.Popen[bytes]:
+    """The fixture after the handshake of the older era, with messages sent to it."""
+    server = subprocess.Popen(STDIO, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert server.stdin is not None and server.stdout is not None
+    server.stdin.write(lines(INITIALIZE))
+    server.stdin.flush()
+    server.stdout.readline()
+    server.stdin.write(lines(*messages))
+    server.stdin.flush()
+    return server
+
+
+def test_sigterm_answers_what_runs() -> None:
+    server = raw(call(2, "slow", ms=600_000), call(3, "echo", text=""))
+    assert server.stdin is not None and server.stdout is not None
+    assert json.loads(server.stdout.readline())["id"] == 3
+    server.terminate()
+    answer = json.loads(server.stdout.readline())
+    assert (answer["id"], answer["error"]["code"]) == (2, -32603)
+    assert server.wait(10) == 0
+    server.stdin.close()
+    server.stdout.close()
+
+
+def test_a_handler_that_reports_without_end_is_cancelled() -> None:
+    server = raw(call(2, "count", to=2_000_000), call(3, "echo", text="meanwhile"))
+    assert server.stdin is not None and server.stdout is not None
+    assert json.loads(server.stdout.readline())["id"] == 3
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
+    server.stdin.write(lines(cancel, call(4, "echo", text="after")))
+    server.stdin.flush()
+    assert json.loads(server.stdout.readline())["id"] == 4
+    server.stdin.close()
+    assert server.wait(10) == 0
+    server.stdout.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 from collections.abc import Awaitable, Coroutine, Generator
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# A handler that reports so often without waiting for anything else lets others run.
+TURN = 32
+
 
 class Elicited(Generic[T]):
     """The user's answer. True when accepted; then `data` is what was asked for."""
@@ -30,16 +34,25 @@ class Elicited(Generic[T]):
 
 
 class Sent:
-    """Something that was sent. Awaiting it is optional: it waits while the client reads too slowly."""
+    """Something that was sent. Awaiting it is optional.
 
-    def __init__(self, engine: Engine, stream: int) -> None:
-        self._engine = engine
-        self._stream = stream
+    It lets others run, waits while the client reads too slowly, and raises CancelledError once the call was cancelled.
+    """
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
     def __await__(self) -> Generator[Any, None, None]:
-        outlet = self._engine.outlets.get(self._stream)
+        context = self._context
+        outlet = context._engine.outlets.get(context._stream)
         if outlet is not None and outlet.paused:
             yield from outlet.drained().__await__()
+        elif context.cancelled or context._reported % TURN == 0:
+            yield  # one turn of the loop
+        if context.cancelled:
+            raise asyncio.CancelledError("the call was cancelled")
 
 
 class Context:
@@ -50,13 +63,17 @@ class Context:
         self._call = call
         self._stream = stream
         self._asked = 0
+        self._reported = 0
         self._info: CallInfo | None = None
         self.key = key
         self.cancelled = False
-        """Whether the call is over for the client. For handlers in threads: nothing stops those."""
+        """Whether the call is over for the client. For handlers in threads: only `progress` and `log` stop those."""
 
     def progress(self, progress: float, total: float | None = None, message: str | None = None) -> Sent:
-        """Tells how far the call is; dropped when the client did not ask for it or does not read."""
+        """Tells how far the call is; dropped when the client did not ask for it or does not read.
+
+        A handler that reports much awaits it; in a thread that happens by itself.
+        """
         told = {"progress": progress, "total": total, "message": message}
         return self._send(self._engine.core.progress, {k: v for k, v in told.items() if v is not None})
 
@@ -66,10 +83,16 @@ class Context:
         return self._send(self._engine.core.log, entry if logger is None else {**entry, "logger": logger})
 
     def _send(self, method: Any, payload: dict[str, Any]) -> Sent:
+        self._reported += 1
         outlet = self._engine.outlets.get(self._stream)
         if outlet is None or not outlet.full():
             self._engine.do(method, self._call, encode(payload))
-        return Sent(self._engine, self._stream)
+        sent = Sent(self)
+        if (self.cancelled or self._reported % TURN == 0) and threading.get_ident() != self._engine.thread:
+            self.wait(_delivered(sent))
+            if self.cancelled:
+                raise asyncio.CancelledError("the call was cancelled")
+        return sent
 
     @property
     def info(self) -> CallInfo:
@@ -125,3 +148,8 @@ class Context:
             coroutine.close()
             raise UsageError("wait() is for plain functions; an async handler awaits")
         return asyncio.run_coroutine_threadsafe(coroutine, self._engine.loop).result()
+
+
+async def _delivered(sent: Sent) -> None:
+    with contextlib.suppress(asyncio.CancelledError):
+        await sent

@@ -122,13 +122,19 @@ class Engine(Pump):
     def on_call(self, stream: int, call: int, key: str, text: str, until: int) -> None:
         context = Context(self, call, stream, key)
         self._calls[call] = (context, None)
-        self.starts.append(lambda: self._start(context, call, key, text))
+        # In a list, so that the text is gone once it is parsed.
+        given = [text]
+        self.starts.append(lambda: self._start(context, call, key, given))
 
-    def _start(self, context: Context, call: int, key: str, text: str) -> None:
+    def _start(self, context: Context, call: int, key: str, given: list[str]) -> None:
         if call in self._calls:
-            task = self._spawn(self._run(context, call, key, text))
-            if task is not None and call in self._calls:
+            task = self._spawn(self._run(context, call, key, given))
+            if task is None:
+                return
+            if call in self._calls:
                 self._calls[call] = (context, task)
+            elif context.cancelled:  # meanwhile, by what its first step did
+                task.cancel()
 
     def on_answer(self, stream: int, call: int, key: str, text: str, until: int) -> None:
         future = self._asks.get((call, key))
@@ -150,15 +156,15 @@ class Engine(Pump):
 
         logging.getLogger("mcp_keel").debug("a client broke a rule: %s: %s", code, message)
 
-    async def _run(self, context: Context, call: int, key: str, text: str) -> None:
+    async def _run(self, context: Context, call: int, key: str, given: list[str]) -> None:
         try:
             handler = self._handlers.get(key)
             if handler is None:
                 raise McpError(INTERNAL_ERROR, f"no handler for {key}")
-            outcome = '{"result":' + await handler(context, parse(text)) + "}"
+            outcome = f'{{"result":{await handler(context, parse(given.pop()))}}}'
         except asyncio.CancelledError:
             if context.cancelled:
-                raise
+                return
             outcome = failure(INTERNAL_ERROR, "the handler was cancelled")
         except (McpError, PeerError) as error:
             outcome = failure(error.rpc_code, error.message, error.data)

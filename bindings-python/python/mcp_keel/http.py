@@ -30,24 +30,36 @@ AsgiApp = Callable[
 
 # Servers keep idle connections for five seconds and more.
 IDLE_SECONDS = 4.0
+CLOSE_SECONDS = 2.0
 IDLE_CONNECTIONS = 256
+
+
+BUSY = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 class Accepted(asyncio.Protocol):
     """One connection of the server."""
 
-    def __init__(self, engine: Engine, open: set[Accepted]) -> None:
+    def __init__(self, engine: Engine, open: set[Accepted], most: int) -> None:
         self._engine = engine
         self._open = open
+        self._most = most
         self._outlet = Outlet(engine)
         self.lost: asyncio.Future[None] = engine.loop.create_future()
         self.stream = 0
 
     def connection_made(self, transport: Any) -> None:
         self._outlet.transport = transport
+        if len(self._open) >= self._most:
+            transport.write(BUSY)
+            transport.close()
+            return
         self._open.add(self)
         self.stream, _ = self._engine.attach(self._outlet)
         self._engine.feed(self._engine.core.open, self.stream, "http1")
+
+    def abort(self) -> None:
+        self._outlet.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         self._engine.feed_batch(self._engine.core.receive, self.stream, data)
@@ -72,10 +84,14 @@ class Accepted(asyncio.Protocol):
         self.lost.set_result(None)
 
 
-async def serve(engine: Engine, host: str, port: int, started: Callable[[int], None] | None, ssl: Any) -> None:
+async def serve(
+    engine: Engine, host: str, port: int, started: Callable[[int], None] | None, ssl: Any, max_connections: int
+) -> None:
     """Accepts connections until the engine is closed."""
     connections: set[Accepted] = set()
-    listening = await engine.loop.create_server(lambda: Accepted(engine, connections), host, port, ssl=ssl)
+    listening = await engine.loop.create_server(
+        lambda: Accepted(engine, connections, max_connections), host, port, ssl=ssl
+    )
     try:
         if started is not None:
             started(listening.sockets[0].getsockname()[1])
@@ -85,8 +101,10 @@ async def serve(engine: Engine, host: str, port: int, started: Callable[[int], N
         rest = [connection.lost for connection in connections]
         for connection in list(connections):
             engine.on_close(connection.stream)
-        if rest:
-            await asyncio.wait(rest, timeout=2)
+        if rest:  # what is not delivered by then is lost
+            await asyncio.wait(rest, timeout=CLOSE_SECONDS)
+        for connection in list(connections):
+            connection.abort()
 
 
 class _Answer:

@@ -119,6 +119,7 @@ class Server:
             async def run(context: Context, arguments: Any) -> str:
                 try:
                     value = await call(context, parameters.decode(arguments))
+                    arguments = None  # what came in is not needed for what goes out
                     return _tool_result({"result": value} if wrap else value, schema is not None)
                 except (McpError, PeerError):
                     raise
@@ -299,11 +300,15 @@ class Server:
         *,
         started: Callable[[int], None] | None = None,
         ssl: Any = None,
+        max_connections: int = 4096,
     ) -> None:
-        """Serves HTTP until `close`. `started` is called with the port, which is chosen when `port` is 0."""
+        """Serves HTTP until `close`. `started` is called with the port, which is chosen when `port` is 0.
+
+        Connections beyond `max_connections` are answered with status 503 and closed.
+        """
         from .http import serve
 
-        await serve(self._engine(), host, port, started, ssl)
+        await serve(self._engine(), host, port, started, ssl, max_connections)
 
     def asgi(self) -> AsgiApp:
         """This server as an ASGI application, alone or mounted in another. It needs no lifespan."""
@@ -312,7 +317,7 @@ class Server:
         return asgi(self)
 
     async def close(self) -> None:
-        """Cancels running calls and closes all connections of this event loop."""
+        """Cancels running calls, answers them with an error, and closes all connections of this event loop."""
         engine = self._engines.pop(asyncio.get_running_loop(), None)
         if engine is not None:
             await engine.close()
