@@ -54,7 +54,8 @@ impl<T: Send> Guarded<T> {
         run: impl FnOnce(&mut T) -> Records + Send,
     ) -> PyResult<Bound<'py, PyList>> {
         let records = self.call(py, size, run)?;
-        let tuples: PyResult<Vec<_>> = records.iter().map(|record| tuple(py, record)).collect();
+        // One after the other, so that a large text is not there twice for longer than its copy takes.
+        let tuples: PyResult<Vec<_>> = records.into_iter().map(|record| tuple(py, &record)).collect();
         PyList::new(py, tuples?)
     }
 }

@@ -10,6 +10,9 @@ export type ResourceOutput = string | Uint8Array | Partial<ResourceContents> | P
 /** What a prompt handler may return: the text of one user message, messages, or the whole result. */
 export type PromptOutput = string | PromptMessage | PromptMessage[] | GetPromptResult;
 
+/** From this length on memory counts more than time. */
+const LONG = 64 * 1024;
+
 const BLOCKS = new Set(["text", "image", "audio", "resource", "resource_link"]);
 
 function isBlock(value: unknown): value is ContentBlock {
@@ -22,7 +25,11 @@ function isContent(value: unknown): value is ContentBlock[] {
 
 /** The result for a value of a tool that declared no output schema. */
 export function toolResult(value: ToolOutput): string {
-  if (typeof value === "string") return `{"result":{"content":[{"type":"text","text":${JSON.stringify(value)}}]}}`;
+  if (typeof value === "string") {
+    // Pieces of text are put together fastest; a long one would be there once more, so it is written at once.
+    if (value.length < LONG) return `{"result":{"content":[{"type":"text","text":${JSON.stringify(value)}}]}}`;
+    return stringify({ result: { content: [{ type: "text", text: value }] } });
+  }
   if (value === undefined || value === null) return '{"result":{"content":[]}}';
   if (isBlock(value)) return stringify({ result: { content: [value] } });
   if (isContent(value)) return stringify({ result: { content: value } });

@@ -49,6 +49,7 @@ class Pump:
                 self.broke(error)
             raise error from None
         self._records.extend(records)
+        del records
         # Records that user code causes while others are performed come after those; handlers start last.
         if not self._performing:
             self._performing = True
@@ -63,6 +64,7 @@ class Pump:
                             acts[kind](stream, id, name, text, until)
                         except Exception as error:
                             self.report(f"while handling {kind!r}", error)
+                    text = None  # it may be large, and handlers run below
             finally:
                 self._performing = False
         if not self._starting:
