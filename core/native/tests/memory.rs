@@ -9,7 +9,7 @@ use mcp_keel::{
     Client, Context, Direction, Error, Json, Level, McpError, Mode, Options, Read, Resource, Server, Target, Tool,
     serde_json::json,
 };
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 #[tokio::test]
 async fn all_features_in_both_eras() {
@@ -216,6 +216,36 @@ async fn closing_ends_pending_calls_and_their_handlers() {
         assert!(client.call_tool("echo", json!({"text": ""})).await.is_err());
         soon(client.close()).await;
     }
+}
+
+#[tokio::test]
+async fn closing_many_times_at_once() {
+    for mode in ERAS {
+        let mut fixture = fixture();
+        let client = Client::connect(&fixture.server, options(mode)).await.unwrap();
+        let call = client.tool("hold").send().await.unwrap();
+        assert_eq!(soon(fixture.seen.recv()).await, Some(Seen::Started));
+        let other = tokio::spawn({
+            let client = client.clone();
+            async move { client.close().await }
+        });
+        soon(async { tokio::join!(client.close(), client.close()) }).await;
+        soon(other).await.unwrap();
+        assert!(soon(call).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn connecting_can_be_given_up() {
+    let (ours, mut theirs) = tokio::io::duplex(1 << 20);
+    let (reader, writer) = tokio::io::split(ours);
+    let connecting = tokio::spawn(Client::connect(Target::duplex(reader, writer), Options::new()));
+    let mut first = [0];
+    soon(theirs.read_exact(&mut first)).await.unwrap();
+    connecting.abort();
+    // The end of our side: the connection is closed.
+    soon(theirs.read_to_end(&mut Vec::new())).await.unwrap();
+    assert!(connecting.await.is_err_and(|error| error.is_cancelled()));
 }
 
 #[tokio::test]

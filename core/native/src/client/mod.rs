@@ -5,15 +5,12 @@ mod http;
 mod options;
 mod pipe;
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use mcp_keel_core::flat::FlatClient;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use tokio::{sync::Mutex, task::JoinHandle};
 
 pub use self::{
     call::{Call, Listen, Progress, Request, ToolRequest},
@@ -290,12 +287,15 @@ impl Client {
     /// seconds later SIGKILL). May be called from anywhere, any number of times.
     pub async fn close(&self) {
         let engine = &self.inner.engine;
-        if engine.drive(|flat, now| flat.close(now)).is_ok() {
-            engine.until_closed().await;
+        match engine.drive(|flat, now| flat.close(now)) {
+            Err(error) if error.code == "internal_error" => {}
+            // Closed before, or being closed by another task: the same end.
+            _ => engine.until_closed().await,
         }
-        let link = engine::lock(&self.inner.link).take();
-        if let Some(link) = link {
-            let _ = link.await;
+        let mut link = self.inner.link.lock().await;
+        if let Some(running) = link.as_mut() {
+            let _ = running.await;
+            *link = None;
         }
     }
 }
