@@ -4,6 +4,7 @@ use napi_derive::napi;
 
 /// Whether nobody can read any more what is written to this pipe or socket; false where that cannot be known.
 #[napi(catch_unwind)]
+#[cfg_attr(test, allow(dead_code, reason = "only the host calls it"))]
 pub(crate) fn abandoned(descriptor: i32) -> bool {
     #[cfg(unix)]
     {

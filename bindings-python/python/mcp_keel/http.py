@@ -90,7 +90,7 @@ async def serve(
     """Accepts connections until the engine is closed."""
     connections: set[Accepted] = set()
     listening = await engine.loop.create_server(
-        lambda: Accepted(engine, connections, max_connections), host, port, ssl=ssl
+        lambda: Accepted(engine, connections, max_connections), host, port, ssl=ssl, backlog=1024
     )
     try:
         if started is not None:

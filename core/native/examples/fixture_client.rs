@@ -14,6 +14,22 @@ use mcp_keel::{
 use serde::Deserialize;
 
 const TOOLS: [&str; 7] = ["echo", "add", "count", "ask_name", "slow", "fail", "chatty"];
+/// What comes after `connect`.
+const CHECKS: [&str; 13] = [
+    "tools",
+    "echo",
+    "big",
+    "progress",
+    "elicitation",
+    "resource",
+    "template",
+    "prompt",
+    "completion",
+    "error",
+    "tool_error",
+    "cancel",
+    "close",
+];
 const ODD: &str = "grüß 🦀 \u{0}\n\"";
 const EACH: Duration = Duration::from_secs(10);
 
@@ -67,7 +83,12 @@ async fn run() -> Result<bool, Box<dyn std::error::Error>> {
     }
     let mut client = None;
     report.check("connect", connect(target, options, mode, &mut client)).await;
-    let Some(client) = client else { return Ok(false) };
+    let Some(client) = client else {
+        for name in CHECKS {
+            report.check(name, async { Err("not connected".into()) }).await;
+        }
+        return Ok(false);
+    };
     report.check("tools", tools(&client)).await;
     report.check("echo", echo(&client)).await;
     report.check("big", big(&client)).await;

@@ -100,7 +100,9 @@ impl HttpServer {
             };
             match accepted {
                 Ok((socket, _)) if connections.len() >= self.connections => refuse(socket),
-                Ok((socket, _)) => drop(connections.spawn(connection(Arc::clone(&self.engine), socket))),
+                Ok((socket, _)) => {
+                    drop(connections.spawn(connection(Arc::clone(&self.engine), socket, Arc::clone(&self.stop))))
+                }
                 // Out of descriptors, most likely: trying again at once would only spin.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
@@ -120,12 +122,16 @@ fn refuse(socket: TcpStream) {
 }
 
 /// The core itself speaks HTTP/1.1 here.
-async fn connection(engine: Arc<Engine>, socket: TcpStream) {
+async fn connection(engine: Arc<Engine>, socket: TcpStream, stop: Arc<Signal>) {
     let _ = socket.set_nodelay(true);
     let (mut reader, writer) = socket.into_split();
     if pipe::serve(&engine, "http1", &mut reader, writer, std::future::pending()).await.is_ok() {
         let mut chunk = vec![0; 4 << 10];
-        let _ = timeout(LINGER, async { while matches!(reader.read(&mut chunk).await, Ok(1..)) {} }).await;
+        let rest = timeout(LINGER, async { while matches!(reader.read(&mut chunk).await, Ok(1..)) {} });
+        tokio::select! {
+            _ = rest => {}
+            () = stop.wait() => {}
+        }
     }
 }
 
