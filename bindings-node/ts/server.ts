@@ -1,7 +1,6 @@
 import { Server as BaseServer } from "../../bindings-wasm/js/server.js";
 import { type HttpHandle, type HttpOptions, type Listening, serveHttp } from "./http.js";
-import { closeOnSignals } from "./signals.js";
-import { serveStdio } from "./stdio.js";
+import { closeOnSignals, serveStdio } from "./stdio.js";
 
 /** An MCP server: register tools, resources and prompts, then serve them by one transport or several. */
 export class Server extends BaseServer {

@@ -1,8 +1,8 @@
-/** A server on this process's standard input and output. */
+/** A server on this process's standard input and output, and the signals that end its servers. */
 import type { Server } from "../../bindings-wasm/js/server.js";
 import { addon } from "./addon.js";
 
-/** How long the process may go on once its client has left. */
+/** How long the process may go on once its client has left, or a signal has closed its servers. */
 const GRACE = 2000;
 /** How often to look whether a client that sends no more still reads. */
 const LOOK = 250;
@@ -60,4 +60,24 @@ export function serveStdio(server: Server): Promise<void> {
     stdout.on("error", lost).on("drain", drained);
     stdin.on("data", receive).on("end", end).on("error", end);
   });
+}
+
+const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+const closers = new Set<() => unknown>();
+
+/**
+ * Has `close` called when the process is asked to end. Unless the program listens to that signal itself, the process
+ * then ends: by itself when nothing keeps it, or after a while. Returns what takes it back.
+ */
+export function closeOnSignals(close: () => unknown): () => void {
+  if (closers.size === 0) for (const signal of SIGNALS) process.on(signal, end);
+  closers.add(close);
+  return () => {
+    if (closers.delete(close) && closers.size === 0) for (const signal of SIGNALS) process.off(signal, end);
+  };
+}
+
+function end(signal: NodeJS.Signals): void {
+  if (process.listenerCount(signal) === 1) setTimeout(() => process.exit(), GRACE).unref();
+  for (const close of closers) void close();
 }
