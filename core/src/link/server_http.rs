@@ -13,7 +13,7 @@ use crate::json;
 use crate::message::{self, Id, Invalid, Message, Parsed};
 use crate::revision::Revision;
 use crate::revision::methods;
-use crate::revision::wire;
+use crate::server::params::Params;
 use crate::server::{Channel, Event, PeerId, StreamId};
 use crate::time::{Deadlines, Millis};
 
@@ -185,12 +185,13 @@ impl ServerLink {
             Parsed::One(Message::Notification { params, .. }) => (*params, false),
             _ => (None, false),
         };
-        if wire::own_version(params).is_some() || self.names_stateless(headers) {
+        let params = Params::read(params);
+        if params.own_version.is_some() || self.names_stateless(headers) {
             if !takes_events && wants_stream(&parsed) {
                 let why = "the answer to this method is text/event-stream";
                 return self.reply_error(stream, 406, id_of(&parsed), code::INVALID_REQUEST, why);
             }
-            if let Err(error) = self.check_mirrors(&parsed, params, headers) {
+            if let Err(error) = self.check_mirrors(&parsed, &params, headers) {
                 return self.reply_rpc(stream, 400, id_of(&parsed), &error);
             }
             let peer = self.server.open(Channel::Exchange);
@@ -445,21 +446,21 @@ impl ServerLink {
 
     /// Headers that repeat what the body says must say the same (HDR-005 to HDR-008, HDR-035). What the body lacks is the
     /// machine's to refuse.
-    fn check_mirrors(&self, parsed: &Parsed<'_>, params: Option<&str>, headers: &Headers) -> Result<(), RpcError> {
-        let Some(version) = wire::own_version(params) else { return Ok(()) };
+    fn check_mirrors(&self, parsed: &Parsed<'_>, params: &Params<'_>, headers: &Headers) -> Result<(), RpcError> {
+        let Some(version) = params.own_version else { return Ok(()) };
         if let Some(version) = json::string(version) {
             check_header(headers, VERSION, &version)?;
         }
         let Parsed::One(Message::Request { method, .. }) = parsed else { return Ok(()) };
         check_header(headers, "mcp-method", method)?;
         let row = methods::from_client(method, Revision::NEWEST_MODERN);
-        let target = row.and_then(|row| row.target).and_then(|target| json::get_string(params?, target));
+        let target = row.and_then(|row| row.target).and_then(|target| json::string(params.target(target)?));
         let Some(target) = target else { return Ok(()) };
         check_header(headers, "mcp-name", &target)?;
         if method != "tools/call" {
             return Ok(());
         }
-        let arguments = params.and_then(|params| json::get(params, "arguments")).unwrap_or("{}");
+        let arguments = params.arguments.unwrap_or("{}");
         for mark in self.server.catalog.marks(&target) {
             let name = mark.header();
             match mark.value(arguments) {

@@ -50,13 +50,13 @@ pub(crate) struct Sender {
 }
 
 /// The version that a request names for itself, when it stands alone.
-pub(crate) fn own_version(params: Option<&str>) -> Option<&str> {
-    json::get(json::get(params?, "_meta")?, VERSION)
+pub(crate) fn own_version(meta: &str) -> Option<&str> {
+    json::get(meta, VERSION)
 }
 
 /// Reads the metadata of a request that stands alone (META-011 to META-016).
-pub(crate) fn read_sender(params: Option<&str>, served: &[Revision]) -> Result<Sender, RpcError> {
-    let meta = params.and_then(|params| json::get(params, "_meta")).unwrap_or("{}");
+pub(crate) fn read_sender(meta: Option<&str>, served: &[Revision]) -> Result<Sender, RpcError> {
+    let meta = meta.unwrap_or("{}");
     let [version, capabilities, client, level] = json::pick(meta, [VERSION, CAPABILITIES, CLIENT, LEVEL]);
     let missing = |key: &str| RpcError::new(code::INVALID_PARAMS, format!("`_meta` lacks `{key}`"));
     let Some(label) = version.and_then(json::string) else {

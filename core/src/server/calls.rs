@@ -45,7 +45,7 @@ impl Call {
         row: &'static Method,
         key: String,
         fingerprint: u128,
-        params: &str,
+        meta: Option<&str>,
         sender: Sender,
     ) -> Self {
         let mut call = Self {
@@ -63,13 +63,12 @@ impl Call {
             state: None,
             outcome: None,
         };
-        call.read_meta(params);
+        call.read_meta(meta);
         call
     }
 
     /// Takes what the request says about itself.
-    pub(super) fn read_meta(&mut self, params: &str) {
-        let meta = json::get(params, "_meta");
+    pub(super) fn read_meta(&mut self, meta: Option<&str>) {
         let token = meta.and_then(|meta| json::get(meta, "progressToken")).filter(|token| Id::read(token).is_some());
         self.meta = meta.map(Raw::trusted);
         self.token = token.map(Raw::trusted);

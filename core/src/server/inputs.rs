@@ -6,6 +6,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::params::Params;
 use super::peers::ReplyTo;
 use super::{CallId, Channel, Event, PeerId, Server, arguments};
 use crate::error::{Error, RpcError, code};
@@ -178,7 +179,7 @@ impl Server {
         state: &str,
         key: &str,
         input: &str,
-        params: &str,
+        params: &Params<'_>,
         sender: Sender,
         now: Millis,
     ) -> Result<(), RpcError> {
@@ -193,7 +194,7 @@ impl Server {
         if !same_peer || call.key != key || call.fingerprint != self.fingerprint(call.row, input, sender.revision) {
             return Err(refused());
         }
-        let mut given = self.given_answers(params)?;
+        let mut given = given_answers(params)?;
         for (key, question) in &call.questions {
             let [method, params] = json::pick(question, ["method", "params"]);
             let method = method.and_then(json::string).unwrap_or_default();
@@ -209,7 +210,7 @@ impl Server {
         call.to = to;
         call.id = id.clone();
         call.sender = sender;
-        call.read_meta(params);
+        call.read_meta(params.meta);
         let answered: Vec<_> =
             call.questions.keys().filter_map(|key| Some((key.clone(), given.remove(key)?))).collect();
         for (key, _) in &answered {
@@ -238,23 +239,23 @@ impl Server {
     pub(super) fn fingerprint(&self, row: &Method, input: &str, revision: Revision) -> u128 {
         if row.may_need_input && !revision.asks_by_request() { json::fingerprint(input, &self.key) } else { 0 }
     }
+}
 
-    /// The answers that a request brings along; unknown keys are kept aside and do no harm (MRTR-021).
-    pub(super) fn given_answers(&self, params: &str) -> Result<BTreeMap<String, Raw>, RpcError> {
-        let Some(responses) = json::get(params, "inputResponses") else { return Ok(BTreeMap::new()) };
-        let bad = |message: String| RpcError::new(code::INVALID_PARAMS, message);
-        if !json::is_object(responses) {
-            return Err(bad("`inputResponses` must be an object".to_string()));
-        }
-        let mut given = BTreeMap::new();
-        for (key, value) in json::members(responses) {
-            if !json::is_object(value) {
-                return Err(bad(format!("`inputResponses` at `{key}` must be an object")));
-            }
-            given.insert(key.into_owned(), Raw::trusted(value));
-        }
-        Ok(given)
+/// The answers that a request brings along; unknown keys are kept aside and do no harm (MRTR-021).
+pub(super) fn given_answers(params: &Params<'_>) -> Result<BTreeMap<String, Raw>, RpcError> {
+    let Some(responses) = params.responses else { return Ok(BTreeMap::new()) };
+    let bad = |message: String| RpcError::new(code::INVALID_PARAMS, message);
+    if !json::is_object(responses) {
+        return Err(bad("`inputResponses` must be an object".to_string()));
     }
+    let mut given = BTreeMap::new();
+    for (key, value) in json::members(responses) {
+        if !json::is_object(value) {
+            return Err(bad(format!("`inputResponses` at `{key}` must be an object")));
+        }
+        given.insert(key.into_owned(), Raw::trusted(value));
+    }
+    Ok(given)
 }
 
 /// What is wrong with the client's answer to a question: its shape, or content that does not fit the form asked for.

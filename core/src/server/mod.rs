@@ -17,6 +17,7 @@ mod catalog;
 mod config;
 mod inputs;
 mod notices;
+pub(crate) mod params;
 mod peers;
 mod requests;
 mod template;
@@ -38,6 +39,7 @@ use crate::revision::wire::Facts;
 use crate::time::{Deadlines, Millis};
 use calls::Call;
 use inputs::Timer;
+use params::Params;
 use peers::{Batch, Peer, ReplyTo};
 
 /// A connection, a session, or one exchange that stands alone.
@@ -374,7 +376,7 @@ impl Server {
         match message {
             Message::Request { id, method, params } => {
                 self.expect_answer(to);
-                self.request(to, id, &method, params, now);
+                self.request(to, id, &method, Params::read(params), now);
             }
             Message::Notification { method, params } => {
                 self.notification(to, &method, params);

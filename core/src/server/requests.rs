@@ -4,6 +4,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use super::calls::{Call, failure};
+use super::inputs::given_answers;
+use super::params::Params;
 use super::peers::{Listen, ReplyTo, Session};
 use super::{Channel, Event, Server, arguments};
 use crate::error::{RpcError, code};
@@ -34,28 +36,28 @@ fn invalid(message: impl Into<String>) -> Refusal {
 }
 
 impl Server {
-    pub(super) fn request(&mut self, to: ReplyTo, id: Id, method: &str, params: Option<&str>, now: Millis) {
+    pub(super) fn request(&mut self, to: ReplyTo, id: Id, method: &str, params: Params<'_>, now: Millis) {
         let Some(peer) = self.peers.get(&to.peer) else { return };
         if peer.running.contains_key(&id) || peer.listens.contains_key(&id) {
             let error = RpcError::new(code::INVALID_REQUEST, "a request with this id is still being served");
             self.violation(to.stream, "invalid_message", error.message.clone());
             return self.answer_error(to, Some(&id), &error, 400);
         }
-        if method == "initialize" && wire::own_version(params).is_none() && peer.channel != Channel::Exchange {
-            return self.initialize(to, &id, params);
+        if method == "initialize" && params.own_version.is_none() && peer.channel != Channel::Exchange {
+            return self.initialize(to, &id, params.text);
         }
-        match self.sender(to, method, params) {
-            Ok(sender) => self.dispatch(to, id, method, params, sender, now),
+        match self.sender(to, method, &params) {
+            Ok(sender) => self.dispatch(to, id, method, &params, sender, now),
             Err((error, status)) => self.answer_error(to, Some(&id), &error, status),
         }
     }
 
     /// Who sends this: by its own metadata, or by the handshake before it.
-    fn sender(&mut self, to: ReplyTo, method: &str, params: Option<&str>) -> Result<Sender, (RpcError, u16)> {
+    fn sender(&mut self, to: ReplyTo, method: &str, params: &Params<'_>) -> Result<Sender, (RpcError, u16)> {
         let bad = |message: &str| (RpcError::new(code::INVALID_PARAMS, message), 400);
         let Some(peer) = self.peers.get(&to.peer) else { return Err(bad("unknown peer")) };
-        if wire::own_version(params).is_some() || peer.channel == Channel::Exchange {
-            let sender = wire::read_sender(params, &self.config.served).map_err(|error| (error, 400))?;
+        if params.own_version.is_some() || peer.channel == Channel::Exchange {
+            let sender = wire::read_sender(params.meta, &self.config.served).map_err(|error| (error, 400))?;
             self.greet(to, &sender);
             return Ok(sender);
         }
@@ -82,8 +84,8 @@ impl Server {
         }
     }
 
-    fn initialize(&mut self, to: ReplyTo, id: &Id, params: Option<&str>) {
-        match self.handshake(to, params.unwrap_or("{}")) {
+    fn initialize(&mut self, to: ReplyTo, id: &Id, params: &str) {
+        match self.handshake(to, params) {
             Ok(result) => self.answer(to, message::write_result(id, &result), 200),
             Err(error) => self.answer_error(to, Some(id), &error, 400),
         }
@@ -165,7 +167,7 @@ impl Server {
         own || (undeclared && self.config.completions) || json::get(&self.config.capabilities, capability).is_some()
     }
 
-    fn dispatch(&mut self, to: ReplyTo, id: Id, name: &str, params: Option<&str>, sender: Sender, now: Millis) {
+    fn dispatch(&mut self, to: ReplyTo, id: Id, name: &str, params: &Params<'_>, sender: Sender, now: Millis) {
         let revision = sender.revision;
         let row = methods::request_from_client(name, revision);
         let row = row.filter(|row| row.capability.is_none_or(|capability| self.offers(capability, revision)));
@@ -173,7 +175,6 @@ impl Server {
             let error = RpcError::new(code::METHOD_NOT_FOUND, format!("no method `{name}` here"));
             return self.answer_error(to, Some(&id), &error, revision.error_status(&error));
         };
-        let params = params.unwrap_or("{}");
         let refusal = match self.serve(to, &id, row, params, sender, now) {
             Ok(None) => return,
             Ok(Some(result)) => {
@@ -201,12 +202,12 @@ impl Server {
         to: ReplyTo,
         id: &Id,
         row: &'static Method,
-        params: &str,
+        params: &Params<'_>,
         sender: Sender,
         now: Millis,
     ) -> Result<Option<String>, Refusal> {
         if let Some(list) = row.list {
-            let cursor = match json::get(params, "cursor") {
+            let cursor = match params.cursor {
                 None => None,
                 Some(cursor) => Some(json::string(cursor).ok_or_else(|| invalid("`cursor` must be a string"))?),
             };
@@ -216,9 +217,9 @@ impl Server {
         match row.name {
             "ping" => Ok(Some("{}".to_string())),
             "server/discover" => Ok(Some(self.discover(sender.revision))),
-            "logging/setLevel" => self.set_level(to, params).map(Some),
+            "logging/setLevel" => self.set_level(to, params.text).map(Some),
             "resources/subscribe" | "resources/unsubscribe" => self.subscribe(to, row.name, params).map(Some),
-            "subscriptions/listen" => self.listen(to, id, params, sender.revision).map(|()| None),
+            "subscriptions/listen" => self.listen(to, id, params.text, sender.revision).map(|()| None),
             _ => self.call(to, id, row, params, sender, now).map(|()| None),
         }
     }
@@ -241,8 +242,8 @@ impl Server {
         Ok("{}".to_string())
     }
 
-    fn subscribe(&mut self, to: ReplyTo, method: &str, params: &str) -> Result<String, Refusal> {
-        let uri = json::get_string(params, "uri").ok_or_else(|| invalid("`uri` must be a string"))?;
+    fn subscribe(&mut self, to: ReplyTo, method: &str, params: &Params<'_>) -> Result<String, Refusal> {
+        let uri = params.uri.and_then(json::string).ok_or_else(|| invalid("`uri` must be a string"))?;
         let bound = self.config.limits.subscriptions;
         let Some(session) = self.peers.get_mut(&to.peer).and_then(|peer| peer.session.as_mut()) else {
             return Ok("{}".to_string());
@@ -301,14 +302,12 @@ impl Server {
         to: ReplyTo,
         id: &Id,
         row: &'static Method,
-        params: &str,
+        params: &Params<'_>,
         sender: Sender,
         now: Millis,
     ) -> Result<(), Refusal> {
         let (key, input) = self.resolve(row, params, sender.revision)?;
-        if let Some(state) =
-            json::get(params, "requestState").filter(|_| row.may_need_input && sender.revision.is_stateless())
-        {
+        if let Some(state) = params.state.filter(|_| row.may_need_input && sender.revision.is_stateless()) {
             let state = json::string(state).ok_or_else(|| invalid("`requestState` must be a string"))?;
             return self.resume(to, id, &state, &key, &input, params, sender, now).map_err(Refusal::from);
         }
@@ -320,9 +319,9 @@ impl Server {
             return Err(RpcError::new(code::INTERNAL, message).with_data(data).into());
         }
         let fingerprint = self.fingerprint(row, &input, sender.revision);
-        let mut call = Call::new(to, id.clone(), row, key.clone(), fingerprint, params, sender);
+        let mut call = Call::new(to, id.clone(), row, key.clone(), fingerprint, params.meta, sender);
         if row.may_need_input && call.sender.revision.is_stateless() {
-            call.given = self.given_answers(params)?;
+            call.given = given_answers(params)?;
         }
         let number = self.number();
         self.calls.insert(number, call);
@@ -334,20 +333,19 @@ impl Server {
     }
 
     /// Which handler, with what input.
-    fn resolve(&self, row: &Method, params: &str, revision: Revision) -> Result<(String, String), Refusal> {
-        let [name, uri, arguments] = json::pick(params, ["name", "uri", "arguments"]);
+    fn resolve(&self, row: &Method, params: &Params<'_>, revision: Revision) -> Result<(String, String), Refusal> {
         let text = |value: Option<&str>, member: &str| {
             let text = value.and_then(json::string).map(alloc::borrow::Cow::into_owned);
             text.ok_or_else(|| invalid(format!("`{member}` must be a string")))
         };
         // Absent arguments are no arguments.
-        let arguments = arguments.unwrap_or("{}");
+        let arguments = params.arguments.unwrap_or("{}");
         if !json::is_object(arguments) {
             return Err(invalid("`arguments` must be an object"));
         }
         match row.name {
             "tools/call" => {
-                let name = text(name, "name")?;
+                let name = text(params.name, "name")?;
                 let tool = self.catalog.tools.get(&name).ok_or_else(|| invalid(format!("unknown tool `{name}`")))?;
                 let schema = json::get(tool, "inputSchema").unwrap_or("{}");
                 match arguments::check(schema, arguments) {
@@ -357,7 +355,7 @@ impl Server {
                 }
             }
             "prompts/get" => {
-                let name = text(name, "name")?;
+                let name = text(params.name, "name")?;
                 if self.catalog.prompts.get(&name).is_none() {
                     return Err(invalid(format!("unknown prompt `{name}`")));
                 }
@@ -370,13 +368,13 @@ impl Server {
                 Ok((format!("prompts/get {name}"), arguments.to_string()))
             }
             "resources/read" => {
-                let uri = text(uri, "uri")?;
+                let uri = text(params.uri, "uri")?;
                 self.catalog.resource(&uri).ok_or_else(|| {
                     let data = Object::new().string("uri", &uri).finish();
                     RpcError::new(revision.rules().not_found_code, "no such resource").with_data(data).into()
                 })
             }
-            _ => self.completion(params).map(|input| ("completion/complete".to_string(), input)),
+            _ => self.completion(params.text).map(|input| ("completion/complete".to_string(), input)),
         }
     }
 
