@@ -4,7 +4,8 @@ import { closeOnSignals, serveStdio } from "./stdio.js";
 
 /** An MCP server: register tools, resources and prompts, then serve them by one transport or several. */
 export class Server extends BaseServer {
-  readonly #listening = new Set<Listening>();
+  /** What listens, and what takes it back from the signals. */
+  readonly #listening = new Map<Listening, () => void>();
 
   /**
    * Serves the process's standard input and output; resolves when the client has left, or SIGTERM or SIGINT has closed
@@ -23,13 +24,9 @@ export class Server extends BaseServer {
   async http(options: HttpOptions = {}): Promise<HttpHandle> {
     const { port: _port, host: _host, maxConnections: _most, signals = true, ...rules } = options;
     const listening = await serveHttp(this.running(rules), options);
-    this.#listening.add(listening);
     const { port, address, family } = listening.address;
-    const undo = signals ? closeOnSignals(() => this.close()) : () => {};
-    const close = async (): Promise<void> => {
-      undo();
-      await this.close();
-    };
+    this.#listening.set(listening, signals ? closeOnSignals(() => this.close()) : () => {});
+    const close = (): Promise<void> => this.close();
     return {
       port,
       host: address,
@@ -40,7 +37,10 @@ export class Server extends BaseServer {
   }
 
   override async close(): Promise<void> {
-    const stopped = [...this.#listening].map((listening) => listening.stop());
+    const stopped = [...this.#listening].map(([listening, undo]) => {
+      undo();
+      return listening.stop();
+    });
     this.#listening.clear();
     await super.close();
     await Promise.all(stopped);
