@@ -1,83 +1,154 @@
-//! The plain part of JSON Schema that nearly every tool uses, checked on the raw text: `type`, `required`, `properties`,
-//! `items`, `enum`, `const`, `additionalProperties: false`. Other keywords are left to the handler.
+//! The plain part of JSON Schema that nearly every tool uses, compiled once and checked on the raw text: `type`,
+//! `required`, `properties`, `items`, `enum`, `const`, `additionalProperties: false`. Other keywords are left to the handler.
 
+use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
-use crate::json;
+use crate::json::{self, Raw};
 
-/// The first thing wrong with `value`, in one sentence that names where; nothing when it fits.
-pub(crate) fn check(schema: &str, value: &str) -> Option<String> {
-    fault(schema, value, &mut String::new())
+/// Schemas deeper than this are not looked into.
+const DEPTH: usize = 64;
+
+/// A compiled schema; an empty one takes anything.
+#[derive(Debug, Default)]
+pub(crate) struct Schema {
+    /// Kinds of values that fit; none for all.
+    kinds: Option<Vec<Kind>>,
+    required: Vec<String>,
+    properties: Vec<(String, Self)>,
+    /// Members besides the properties are refused.
+    closed: bool,
+    items: Option<Box<Self>>,
+    choices: Option<Vec<Raw>>,
 }
 
-fn fault(schema: &str, value: &str, at: &mut String) -> Option<String> {
-    let [kinds, required, properties, choices, constant] =
-        json::pick(schema, ["type", "required", "properties", "enum", "const"]);
-    let [items, prefix, additional, patterns] =
-        json::pick(schema, ["items", "prefixItems", "additionalProperties", "patternProperties"]);
-    let place = |at: &str| if at.is_empty() { String::from("the value") } else { String::from(at) };
-    if let Some(kinds) = kinds {
-        let fits = json::string(kinds).map_or_else(
-            || json::elements(kinds).filter_map(json::string).any(|kind| is(&kind, value)),
-            |kind| is(&kind, value),
-        );
-        if !fits {
-            return Some(format!("{}: {} is not {}", place(at), excerpt(value), readable(kinds)));
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Object,
+    Array,
+    String,
+    Number,
+    Integer,
+    Boolean,
+    Null,
+}
+
+const KINDS: [(&str, Kind); 7] = [
+    ("object", Kind::Object),
+    ("array", Kind::Array),
+    ("string", Kind::String),
+    ("number", Kind::Number),
+    ("integer", Kind::Integer),
+    ("boolean", Kind::Boolean),
+    ("null", Kind::Null),
+];
+
+impl Schema {
+    /// Compiles what it knows of a schema; what it does not know takes anything.
+    pub(crate) fn compile(text: &str) -> Self {
+        compile(text, 0)
+    }
+
+    /// The first thing wrong with `value`, in one sentence that names where; nothing when it fits.
+    pub(crate) fn check(&self, value: &str) -> Option<String> {
+        fault(self, value, &mut String::new())
+    }
+}
+
+fn compile(text: &str, depth: usize) -> Schema {
+    let mut schema = Schema::default();
+    if depth > DEPTH {
+        return schema;
+    }
+    let (mut patterns, mut prefix) = (false, false);
+    for (keyword, value) in json::members(text) {
+        match &*keyword {
+            "type" => {
+                let kind = |name: &str| KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+                schema.kinds = match json::string(value) {
+                    Some(name) => kind(&name).map(|kind| Vec::from([kind])),
+                    None => json::elements(value).map(|name| kind(&json::string(name)?)).collect(),
+                };
+            }
+            "required" => schema.required = json::elements(value).filter_map(json::string).map(Into::into).collect(),
+            "properties" => {
+                let property =
+                    |(name, value): (alloc::borrow::Cow<'_, str>, &str)| (name.into_owned(), compile(value, depth + 1));
+                schema.properties = json::members(value).map(property).collect();
+            }
+            "additionalProperties" => schema.closed = value == "false",
+            "patternProperties" => patterns = true,
+            "prefixItems" => prefix = true,
+            "items" if json::is_object(value) => schema.items = Some(Box::new(compile(value, depth + 1))),
+            "enum" => schema.choices = Some(json::elements(value).map(Raw::trusted).collect()),
+            "const" => schema.choices = Some(Vec::from([Raw::trusted(value)])),
+            _ => {}
         }
     }
-    if constant.is_some_and(|constant| !json::same(constant, value)) {
-        return Some(format!("{}: {} is not the one value allowed", place(at), excerpt(value)));
+    // What is not understood is not refused: patterns may let a member in, and `items` may speak of the rest only.
+    schema.closed &= !patterns;
+    schema.items = schema.items.filter(|_| !prefix);
+    schema
+}
+
+fn fault(schema: &Schema, value: &str, at: &mut String) -> Option<String> {
+    let place = |at: &str| if at.is_empty() { String::from("the value") } else { String::from(at) };
+    if let Some(kinds) = schema.kinds.as_deref().filter(|kinds| !kinds.iter().any(|kind| is(*kind, value))) {
+        return Some(format!("{}: {} is not {}", place(at), excerpt(value), readable(kinds)));
     }
-    if choices.is_some_and(|choices| !json::elements(choices).any(|choice| json::same(choice, value))) {
-        return Some(format!("{}: {} is none of {}", place(at), excerpt(value), excerpt(choices.unwrap_or("[]"))));
+    if let Some(choices) = schema.choices.as_deref().filter(|all| !all.iter().any(|choice| json::same(choice, value))) {
+        let list = json::array(choices.iter().map(|choice| &**choice));
+        return Some(format!("{}: {} is none of {}", place(at), excerpt(value), excerpt(&list)));
     }
     if json::is_object(value) {
-        for name in required.into_iter().flat_map(json::elements).filter_map(json::string) {
-            if json::get(value, &name).is_none() {
-                return Some(format!("{}: `{name}` is required", place(at)));
-            }
-        }
-        for (name, member) in json::members(value) {
-            let schema = properties.and_then(|properties| json::get(properties, &name));
-            if schema.is_none() && additional == Some("false") && patterns.is_none() {
-                return Some(format!("{}: `{name}` is not expected", place(at)));
-            }
-            let found = schema.and_then(|schema| deeper(at, &name, |at| fault(schema, member, at)));
-            if found.is_some() {
-                return found;
-            }
-        }
+        return members_fault(schema, value, at);
     }
-    // With `prefixItems`, `items` speaks of the rest only.
-    let items = items.filter(|items| json::is_object(items) && prefix.is_none());
-    if let (Some(items), true) = (items, json::is_array(value)) {
-        for (index, element) in json::elements(value).enumerate() {
-            let found = deeper(at, &format!("{index}"), |at| fault(items, element, at));
-            if found.is_some() {
-                return found;
-            }
+    let items = schema.items.as_deref().filter(|_| json::is_array(value))?;
+    let mut elements = json::elements(value).enumerate();
+    elements.find_map(|(index, element)| deeper(at, &index.to_string(), |at| fault(items, element, at)))
+}
+
+fn members_fault(schema: &Schema, value: &str, at: &mut String) -> Option<String> {
+    let place = |at: &str| if at.is_empty() { String::from("the value") } else { String::from(at) };
+    let mut missing: Vec<&str> = schema.required.iter().map(String::as_str).collect();
+    let mut found = None;
+    for (name, member) in json::members(value) {
+        missing.retain(|required| *required != name);
+        if found.is_some() {
+            continue;
         }
+        found = match schema.properties.iter().find(|(known, _)| *known == name) {
+            Some((_, property)) => deeper(at, &name, |at| fault(property, member, at)),
+            None if schema.closed => Some(format!("{}: `{name}` is not expected", place(at))),
+            None => None,
+        };
     }
-    None
+    missing.first().map(|name| format!("{}: `{name}` is required", place(at))).or(found)
 }
 
 fn deeper(at: &mut String, step: &str, check: impl FnOnce(&mut String) -> Option<String>) -> Option<String> {
     let length = at.len();
     at.push('/');
-    at.push_str(&step.replace('~', "~0").replace('/', "~1"));
+    if step.contains(['~', '/']) {
+        at.push_str(&step.replace('~', "~0").replace('/', "~1"));
+    } else {
+        at.push_str(step);
+    }
     let found = check(at);
     at.truncate(length);
     found
 }
 
-fn is(kind: &str, value: &str) -> bool {
+fn is(kind: Kind, value: &str) -> bool {
     let value = value.trim();
     match (kind, value.as_bytes().first()) {
-        ("object", Some(b'{')) | ("array", Some(b'[')) | ("string", Some(b'"')) | ("null", Some(b'n')) => true,
-        ("boolean", Some(b't' | b'f')) => true,
-        ("number", Some(b'-' | b'0'..=b'9')) => true,
-        ("integer", Some(b'-' | b'0'..=b'9')) => is_whole(value),
+        (Kind::Object, Some(b'{')) | (Kind::Array, Some(b'[')) | (Kind::String, Some(b'"')) => true,
+        (Kind::Null, Some(b'n')) | (Kind::Boolean, Some(b't' | b'f')) | (Kind::Number, Some(b'-' | b'0'..=b'9')) => {
+            true
+        }
+        (Kind::Integer, Some(b'-' | b'0'..=b'9')) => is_whole(value),
         _ => false,
     }
 }
@@ -98,11 +169,13 @@ fn is_whole(number: &str) -> bool {
     fraction.is_empty() && (all_zero || i64::try_from(zeros).is_ok_and(|zeros| zeros >= -exponent))
 }
 
-fn readable(kinds: &str) -> String {
-    json::string(kinds).map_or_else(
-        || format!("one of {}", excerpt(kinds)),
-        |kind| format!("{} {kind}", if matches!(&*kind, "integer" | "array" | "object") { "an" } else { "a" }),
-    )
+fn readable(kinds: &[Kind]) -> String {
+    let name = |kind: &Kind| KINDS.iter().find(|(_, known)| known == kind).map_or("", |(name, _)| *name);
+    match kinds {
+        [kind @ (Kind::Integer | Kind::Array | Kind::Object)] => format!("an {}", name(kind)),
+        [kind] => format!("a {}", name(kind)),
+        several => format!("one of {}", several.iter().map(name).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 /// As much of a value as a sentence can bear.
@@ -123,7 +196,8 @@ mod tests {
     fn says_where() {
         let schema = r#"{"type":"object","required":["days"],"additionalProperties":false,
             "properties":{"days":{"type":"integer"},"tags":{"type":"array","items":{"type":"string"}},"unit":{"enum":["c","f"]}}}"#;
-        let says = |value: &str| check(schema, value);
+        let compiled = Schema::compile(schema);
+        let says = |value: &str| compiled.check(value);
         for good in [
             r#"{"days":3}"#,
             r#"{"days":3.0}"#,
@@ -140,8 +214,9 @@ mod tests {
         assert!(says(r#"{"days":1,"unit":"k"}"#).is_some());
         assert!(says(r#"{"days":null}"#).is_some());
         let open = r#"{"additionalProperties":false,"patternProperties":{"^x-":{}}}"#;
-        assert_eq!(check(open, r#"{"x-a":1}"#), None, "what is not understood is not refused");
-        assert_eq!(check(r#"{"prefixItems":[{}],"items":{"type":"null"}}"#, "[1]"), None);
+        assert_eq!(Schema::compile(open).check(r#"{"x-a":1}"#), None, "what is not understood is not refused");
+        let rest = Schema::compile(r#"{"prefixItems":[{}],"items":{"type":"null"}}"#);
+        assert_eq!(rest.check("[1]"), None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 
-use super::arguments;
+use super::arguments::Schema;
 use super::template::Template;
 use crate::error::{Error, RpcError, code};
 use crate::json::{self, Object, Raw};
@@ -25,8 +25,17 @@ pub struct Catalog {
     pub(crate) templates: Kind,
     pub(crate) prompts: Kind,
     patterns: Vec<(String, Template)>,
-    /// Arguments that HTTP clients repeat as headers, by tool.
-    marked: BTreeMap<String, Vec<Mirrored>>,
+    /// What calls of a tool ask for again and again, by its name.
+    compiled: BTreeMap<String, Compiled>,
+}
+
+/// A tool's schemas, made ready once.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    pub(crate) input: Schema,
+    output: Option<Schema>,
+    /// Arguments that HTTP clients repeat as headers.
+    marks: Vec<Mirrored>,
 }
 
 /// Entries of one kind, in the order they were given (TOOL-002).
@@ -100,14 +109,14 @@ impl Catalog {
             let pattern = Template::parse(&uri).ok_or_else(|| bad(format!("`{uri}` is no URI template")))?;
             patterns.push((uri.into_owned(), pattern));
         }
-        let mut marked = BTreeMap::new();
+        let mut compiled = BTreeMap::new();
         for tool in &text.tools {
-            let [name, schema] = json::pick(tool, ["name", "inputSchema"]);
+            let [name, input, output] = json::pick(tool, ["name", "inputSchema", "outputSchema"]);
             let name = name.and_then(json::string).unwrap_or_default();
-            let marks = marks::marks(schema.unwrap_or("{}")).map_err(|why| bad(format!("`{name}`: {why}")))?;
-            if !marks.is_empty() {
-                marked.insert(name.into_owned(), marks);
-            }
+            let input = input.unwrap_or("{}");
+            let marks = marks::marks(input).map_err(|why| bad(format!("`{name}`: {why}")))?;
+            let (input, output) = (Schema::compile(input), output.map(Schema::compile));
+            compiled.insert(name.into_owned(), Compiled { input, output, marks });
         }
         Ok(Self {
             tools: Kind::read(text.tools, "name", check_tool)?,
@@ -115,7 +124,7 @@ impl Catalog {
             templates: Kind::read(text.resource_templates, "uriTemplate", need_name)?,
             prompts: Kind::read(text.prompts, "name", need_name)?,
             patterns,
-            marked,
+            compiled,
         })
     }
 
@@ -174,21 +183,26 @@ impl Catalog {
         kinds.into_iter().filter(|(some, _)| *some).map(|(_, kind)| kind)
     }
 
+    /// A tool's schemas; nothing when there is no such tool.
+    pub(crate) fn tool(&self, name: &str) -> Option<&Compiled> {
+        self.compiled.get(name)
+    }
+
     /// The arguments of a tool that HTTP clients repeat as headers.
     pub(crate) fn marks(&self, tool: &str) -> &[Mirrored] {
-        self.marked.get(tool).map(Vec::as_slice).unwrap_or_default()
+        self.tool(tool).map(|tool| tool.marks.as_slice()).unwrap_or_default()
     }
 
     /// What is wrong with the structured content of a tool's result (TOOL-010); an error needs none.
     pub(crate) fn output_fault(&self, tool: &str, result: &str) -> Option<String> {
-        let schema = json::get(self.tools.get(tool)?, "outputSchema")?;
+        let schema = self.tool(tool)?.output.as_ref()?;
         let [value, failed] = json::pick(result, ["structuredContent", "isError"]);
         if failed == Some("true") {
             return None;
         }
         match value {
             None => Some("the tool has an output schema, but its result has no `structuredContent`".to_string()),
-            Some(value) => arguments::check(schema, value),
+            Some(value) => schema.check(value),
         }
     }
 

@@ -6,9 +6,10 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::arguments::Schema;
 use super::params::Params;
 use super::peers::ReplyTo;
-use super::{CallId, Channel, Event, PeerId, Server, arguments};
+use super::{CallId, Channel, Event, PeerId, Server};
 use crate::error::{Error, RpcError, code};
 use crate::json::{self, Object, Raw};
 use crate::message::{self, Id};
@@ -268,7 +269,7 @@ fn answer_fault(method: &str, params: Option<&str>, answer: &str) -> Option<Stri
     }
     let schema = params.and_then(|params| json::get(params, "requestedSchema"))?;
     match json::get(answer, "content") {
-        Some(content) => arguments::check(schema, content),
+        Some(content) => Schema::compile(schema).check(content),
         None => Some("it accepts, but has no `content`".to_string()),
     }
 }

@@ -7,7 +7,7 @@ use super::calls::{Call, failure};
 use super::inputs::given_answers;
 use super::params::Params;
 use super::peers::{Listen, ReplyTo, Session};
-use super::{Channel, Event, Server, arguments};
+use super::{Channel, Event, Server};
 use crate::error::{RpcError, code};
 use crate::json::{self, Object, Raw};
 use crate::message::{self, Id};
@@ -346,9 +346,8 @@ impl Server {
         match row.name {
             "tools/call" => {
                 let name = text(params.name, "name")?;
-                let tool = self.catalog.tools.get(&name).ok_or_else(|| invalid(format!("unknown tool `{name}`")))?;
-                let schema = json::get(tool, "inputSchema").unwrap_or("{}");
-                match arguments::check(schema, arguments) {
+                let tool = self.catalog.tool(&name).ok_or_else(|| invalid(format!("unknown tool `{name}`")))?;
+                match tool.input.check(arguments) {
                     Some(fault) if revision.rules().invalid_arguments_as_result => Err(Refusal::Tool(fault)),
                     Some(fault) => Err(invalid(fault)),
                     None => Ok((format!("tools/call {name}"), arguments.to_string())),
