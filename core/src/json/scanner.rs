@@ -183,7 +183,10 @@ impl<'a> Scanner<'a> {
         let start = self.at;
         loop {
             let rest = &self.text[self.at..];
-            let plain = rest.iter().position(|b| *b == b'"' || *b == b'\\' || *b < 0x20).ok_or(Fault::Syntax)?;
+            let plain = plain_length(rest);
+            if plain == rest.len() {
+                return Err(Fault::Syntax);
+            }
             self.at += plain + 1;
             match rest[plain] {
                 b'"' => return Ok(start..self.at - 1),
@@ -272,4 +275,46 @@ impl<'a> Scanner<'a> {
 
 pub(super) fn hex4(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0u32, |value, digit| Some(value * 16 + (*digit as char).to_digit(16)?))
+}
+
+/// How many bytes stand before the first quote, backslash or control character; eight are looked at together.
+fn plain_length(text: &[u8]) -> usize {
+    const ONES: u64 = u64::MAX / 0xFF;
+    const HIGHS: u64 = ONES << 7;
+    let zero_in = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    let (words, rest) = text.as_chunks::<8>();
+    for (at, bytes) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*bytes);
+        let quote = zero_in(word ^ (ONES * u64::from(b'"')));
+        let backslash = zero_in(word ^ (ONES * u64::from(b'\\')));
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+        let stop = quote | backslash | control;
+        if stop != 0 {
+            // Borrows may set marks above a real one, never below: the lowest is right.
+            return at * 8 + (stop.trailing_zeros() / 8) as usize;
+        }
+    }
+    let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    text.len() - rest.len() + rest.iter().position(ends).unwrap_or(rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn the_end_of_plain_text_is_found_anywhere() {
+        for stop in [b'"', b'\\', 0, 0x1F, b'\n'] {
+            for length in 0..40 {
+                for plain in [b'a', b' ', b'!', 0x7F, 0xC3, 0xFF] {
+                    let mut text: Vec<u8> = core::iter::repeat_n(plain, length).collect();
+                    assert_eq!(plain_length(&text), length);
+                    text.push(stop);
+                    text.extend([b'"', b'x', 1, b'\\', 0xFF, b'y', b'z', b'"', b'!']);
+                    assert_eq!(plain_length(&text), length, "{stop} behind {plain} {length}");
+                }
+            }
+        }
+    }
 }

@@ -76,7 +76,7 @@ pub fn quote(text: &str) -> String {
 /// Removes white space between tokens, so that checked text stands on one line (STDIO-002).
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    if !text.contains(['\n', '\r']) {
+    if !text.contains('\n') && !text.contains('\r') {
         return Cow::Borrowed(text);
     }
     // A raw line break cannot stand inside a string, so every one of them is between tokens.
