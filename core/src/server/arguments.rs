@@ -1,5 +1,6 @@
 //! The plain part of JSON Schema that nearly every tool uses, compiled once and checked on the raw text: `type`,
-//! `required`, `properties`, `items`, `enum`, `const`, `additionalProperties: false`. Other keywords are left to the handler.
+//! `required`, `properties`, `items`, `enum`, `const`, `additionalProperties: false`, and `$ref` to the schema's own
+//! definitions. Other keywords are left to the handler.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -11,9 +12,24 @@ use crate::json::{self, Raw};
 /// Schemas deeper than this are not looked into.
 const DEPTH: usize = 64;
 
-/// A compiled schema; an empty one takes anything.
+/// Values deeper than this are left to the handler.
+const LEVELS: usize = 32;
+/// References followed without going deeper into the value.
+const HOPS: usize = 16;
+
+/// A compiled schema with its definitions.
 #[derive(Debug, Default)]
 pub(crate) struct Schema {
+    root: Node,
+    /// By the reference that names them.
+    definitions: Vec<(String, Node)>,
+}
+
+/// One schema inside; an empty one takes anything.
+#[derive(Debug, Default)]
+struct Node {
+    /// The definition that has to fit too.
+    reference: Option<String>,
     /// Kinds of values that fit; none for all.
     kinds: Option<Vec<Kind>>,
     required: Vec<String>,
@@ -48,23 +64,86 @@ const KINDS: [(&str, Kind); 7] = [
 impl Schema {
     /// Compiles what it knows of a schema; what it does not know takes anything.
     pub(crate) fn compile(text: &str) -> Self {
-        compile(text, 0)
+        let mut definitions = Vec::new();
+        for keyword in ["$defs", "definitions"] {
+            for (name, definition) in json::members(json::get(text, keyword).unwrap_or("{}")) {
+                let place = format!("#/{keyword}/{}", name.replace('~', "~0").replace('/', "~1"));
+                definitions.push((place, compile(definition, 0)));
+            }
+        }
+        Self { root: compile(text, 0), definitions }
     }
 
     /// The first thing wrong with `value`, in one sentence that names where; nothing when it fits.
     pub(crate) fn check(&self, value: &str) -> Option<String> {
-        fault(self, value, &mut String::new())
+        self.fault(&self.root, value, &mut String::new())
+    }
+
+    fn fault(&self, schema: &Node, value: &str, at: &mut String) -> Option<String> {
+        // Every level is one more walk over what is inside; a schema that names itself must not make that many.
+        if at.bytes().filter(|byte| *byte == b'/').count() > LEVELS {
+            return None;
+        }
+        // What a reference names has to fit as well; one that leads in a circle says nothing.
+        let mut named = schema.reference.as_ref();
+        for _ in 0..HOPS {
+            let Some(place) = named else { break };
+            let Some((_, definition)) = self.definitions.iter().find(|(known, _)| known == place) else { break };
+            named = definition.reference.as_ref();
+            if let Some(found) = self.fault_here(definition, value, at) {
+                return Some(found);
+            }
+        }
+        self.fault_here(schema, value, at)
+    }
+
+    fn fault_here(&self, schema: &Node, value: &str, at: &mut String) -> Option<String> {
+        let place = |at: &str| if at.is_empty() { String::from("the value") } else { String::from(at) };
+        if let Some(kinds) = schema.kinds.as_deref().filter(|kinds| !kinds.iter().any(|kind| is(*kind, value))) {
+            return Some(format!("{}: {} is not {}", place(at), excerpt(value), readable(kinds)));
+        }
+        if let Some(choices) =
+            schema.choices.as_deref().filter(|all| !all.iter().any(|choice| json::same(choice, value)))
+        {
+            let list = json::array(choices.iter().map(|choice| &**choice));
+            return Some(format!("{}: {} is none of {}", place(at), excerpt(value), excerpt(&list)));
+        }
+        if json::is_object(value) {
+            return self.members_fault(schema, value, at);
+        }
+        let items = schema.items.as_deref().filter(|_| json::is_array(value))?;
+        let mut elements = json::elements(value).enumerate();
+        elements.find_map(|(index, element)| deeper(at, &index.to_string(), |at| self.fault(items, element, at)))
+    }
+
+    fn members_fault(&self, schema: &Node, value: &str, at: &mut String) -> Option<String> {
+        let place = |at: &str| if at.is_empty() { String::from("the value") } else { String::from(at) };
+        let mut missing: Vec<&str> = schema.required.iter().map(String::as_str).collect();
+        let mut found = None;
+        for (name, member) in json::members(value) {
+            missing.retain(|required| *required != name);
+            if found.is_some() {
+                continue;
+            }
+            found = match schema.properties.iter().find(|(known, _)| *known == name) {
+                Some((_, property)) => deeper(at, &name, |at| self.fault(property, member, at)),
+                None if schema.closed => Some(format!("{}: `{name}` is not expected", place(at))),
+                None => None,
+            };
+        }
+        missing.first().map(|name| format!("{}: `{name}` is required", place(at))).or(found)
     }
 }
 
-fn compile(text: &str, depth: usize) -> Schema {
-    let mut schema = Schema::default();
+fn compile(text: &str, depth: usize) -> Node {
+    let mut schema = Node::default();
     if depth > DEPTH {
         return schema;
     }
     let (mut patterns, mut prefix) = (false, false);
     for (keyword, value) in json::members(text) {
         match &*keyword {
+            "$ref" => schema.reference = json::string(value).map(alloc::borrow::Cow::into_owned),
             "type" => {
                 let kind = |name: &str| KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
                 schema.kinds = match json::string(value) {
@@ -91,41 +170,6 @@ fn compile(text: &str, depth: usize) -> Schema {
     schema.closed &= !patterns;
     schema.items = schema.items.filter(|_| !prefix);
     schema
-}
-
-fn fault(schema: &Schema, value: &str, at: &mut String) -> Option<String> {
-    let place = |at: &str| if at.is_empty() { String::from("the value") } else { String::from(at) };
-    if let Some(kinds) = schema.kinds.as_deref().filter(|kinds| !kinds.iter().any(|kind| is(*kind, value))) {
-        return Some(format!("{}: {} is not {}", place(at), excerpt(value), readable(kinds)));
-    }
-    if let Some(choices) = schema.choices.as_deref().filter(|all| !all.iter().any(|choice| json::same(choice, value))) {
-        let list = json::array(choices.iter().map(|choice| &**choice));
-        return Some(format!("{}: {} is none of {}", place(at), excerpt(value), excerpt(&list)));
-    }
-    if json::is_object(value) {
-        return members_fault(schema, value, at);
-    }
-    let items = schema.items.as_deref().filter(|_| json::is_array(value))?;
-    let mut elements = json::elements(value).enumerate();
-    elements.find_map(|(index, element)| deeper(at, &index.to_string(), |at| fault(items, element, at)))
-}
-
-fn members_fault(schema: &Schema, value: &str, at: &mut String) -> Option<String> {
-    let place = |at: &str| if at.is_empty() { String::from("the value") } else { String::from(at) };
-    let mut missing: Vec<&str> = schema.required.iter().map(String::as_str).collect();
-    let mut found = None;
-    for (name, member) in json::members(value) {
-        missing.retain(|required| *required != name);
-        if found.is_some() {
-            continue;
-        }
-        found = match schema.properties.iter().find(|(known, _)| *known == name) {
-            Some((_, property)) => deeper(at, &name, |at| fault(property, member, at)),
-            None if schema.closed => Some(format!("{}: `{name}` is not expected", place(at))),
-            None => None,
-        };
-    }
-    missing.first().map(|name| format!("{}: `{name}` is required", place(at))).or(found)
 }
 
 fn deeper(at: &mut String, step: &str, check: impl FnOnce(&mut String) -> Option<String>) -> Option<String> {
@@ -217,6 +261,18 @@ mod tests {
         assert_eq!(Schema::compile(open).check(r#"{"x-a":1}"#), None, "what is not understood is not refused");
         let rest = Schema::compile(r#"{"prefixItems":[{}],"items":{"type":"null"}}"#);
         assert_eq!(rest.check("[1]"), None);
+    }
+
+    #[test]
+    fn definitions_are_followed() {
+        let schema = Schema::compile(
+            r##"{"properties":{"to":{"$ref":"#/$defs/Address"},"loop":{"$ref":"#/$defs/Loop"}},
+                "$defs":{"Address":{"type":"object","properties":{"street":{"type":"string"},"next":{"$ref":"#/$defs/Address"}}},
+                "Loop":{"$ref":"#/$defs/Loop"}}}"##,
+        );
+        assert_eq!(schema.check(r#"{"to":{"street":"x","next":{"street":"y"}},"loop":1}"#), None);
+        assert_eq!(schema.check(r#"{"to":{"street":4}}"#).as_deref(), Some("/to/street: 4 is not a string"));
+        assert_eq!(schema.check(r#"{"to":{"next":{"next":3}}}"#).as_deref(), Some("/to/next/next: 3 is not an object"));
     }
 
     #[test]
