@@ -54,7 +54,7 @@ impl Error {
     #[must_use]
     pub fn code(&self) -> &str {
         match self {
-            Self::Peer { .. } => "peer",
+            Self::Peer { .. } => "peer_error",
             Self::Timeout(_) => "timeout",
             Self::Cancelled(_) => "cancelled",
             Self::Disconnected(_) => "disconnected",
@@ -123,7 +123,10 @@ impl std::error::Error for Error {}
 
 impl From<FlatError> for Error {
     fn from(error: FlatError) -> Self {
-        Self::Usage { code: error.code.into(), message: error.message }
+        match error.code {
+            "closed" => Self::Disconnected(error.message),
+            code => Self::Usage { code: code.into(), message: error.message },
+        }
     }
 }
 
