@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 /// Bounds on what a peer can make us hold or do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of one message. 16 MiB.

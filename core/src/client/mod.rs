@@ -32,6 +32,8 @@ use call::{Call, Phase};
 use inputs::Input;
 use opening::State;
 
+/// Faults of the server that are reported.
+const VIOLATIONS: u32 = 1000;
 /// Answered or abandoned ids that a late answer may still name.
 const REMEMBERED: usize = 4096;
 
@@ -80,6 +82,7 @@ pub struct Client {
     level: Option<String>,
     /// Arguments that become headers, by tool.
     mirrored: BTreeMap<String, Vec<marks::Mirrored>>,
+    violations: u32,
     out: VecDeque<Output>,
 }
 
@@ -136,6 +139,7 @@ impl Client {
             deadlines: Deadlines::default(),
             level: None,
             mirrored: BTreeMap::new(),
+            violations: 0,
             out: VecDeque::new(),
         }
     }
@@ -284,8 +288,16 @@ impl Client {
         stream > 0 && stream < self.next_stream
     }
 
-    /// Reports that the server broke a rule.
+    /// Reports that the server broke a rule; one that does nothing else is reported so many times only.
     pub(crate) fn violation(&mut self, code: &'static str, message: impl Into<String>) {
+        self.violations += 1;
+        if self.violations > VIOLATIONS {
+            return;
+        }
+        if self.violations == VIOLATIONS {
+            let message = format!("{VIOLATIONS} faults of the server were reported; more are not");
+            return self.tell(Event::Violation { code, message });
+        }
         self.tell(Event::Violation { code, message: message.into() });
     }
 

@@ -42,7 +42,7 @@ enum Link {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct FlatConfig {
     link: String,
     url: Option<String>,
@@ -58,7 +58,7 @@ struct FlatConfig {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[derive(Default)]
 struct FlatOptions {
     timeout_ms: Option<f64>,

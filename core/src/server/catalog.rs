@@ -46,7 +46,7 @@ pub(crate) struct Kind {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct Text {
     tools: Vec<Raw>,
     resources: Vec<Raw>,

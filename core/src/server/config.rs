@@ -12,7 +12,7 @@ use crate::revision::Revision;
 
 /// The configuration of a server.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Config {
     /// Name, version and more about the server: an `Implementation` object.
@@ -47,7 +47,7 @@ pub struct Config {
 
 /// How long answers may be kept (DISC-003).
 #[derive(Debug, Clone, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Cache {
     /// Milliseconds.
@@ -64,7 +64,7 @@ impl Default for Cache {
 
 /// The rules of the HTTP endpoint.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Http {
     /// The one path; none for any.
