@@ -402,6 +402,10 @@ for (const mode of ERAS) {
   });
 }
 
+test("what names no server is a UsageError", async () => {
+  for (const nothing of [null, undefined, 3, {}, []]) await assert.rejects(Client.connect(nothing), UsageError);
+});
+
 test("what the core refuses is a UsageError", async () => {
   assert.throws(() => makeServer({ name: 7 }).running(), UsageError);
   const server = makeServer();

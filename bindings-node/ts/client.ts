@@ -10,7 +10,7 @@ export type Target = BaseTarget | CommandTarget;
 export class Client extends BaseClient {
   /** Opens a connection to a URL, a command, a server in this process, or a link of your own. */
   static override async connect(target: Target, options: ClientOptions = {}): Promise<Client> {
-    const command = typeof target === "object" && "command" in target;
+    const command = typeof target === "object" && target !== null && "command" in target;
     return Client.over(command ? new ChildLink(target) : Client.link(target, options, http), options);
   }
 }

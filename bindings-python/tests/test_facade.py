@@ -612,6 +612,10 @@ def test_without_an_event_loop(era: Any) -> None:
 
 def test_wrong_use_is_refused(run: Any) -> None:
     async def main() -> None:
+        wrong: list[Any] = ["", " ", [], None, 3]
+        for nothing in wrong:
+            with pytest.raises(UsageError):
+                await Client(nothing).connect()
         with pytest.raises(UsageError):
             await Client(weather()).call_tool("numbers")
         async with Client(weather()) as client:

@@ -1,6 +1,6 @@
 /** What users of a server see. Hosts add their own links in a subclass. */
 import { Connection, type Opened } from "./connection.js";
-import { Cancelled, PeerError, words } from "./errors.js";
+import { Cancelled, PeerError, UsageError, words } from "./errors.js";
 import { FetchLink } from "./fetch_link.js";
 import { parse, stringify } from "./json.js";
 import type { Link } from "./link.js";
@@ -167,7 +167,9 @@ export class Client {
   static link(target: Target, options: ClientOptions, http = byFetch): Link {
     if (target instanceof Server) return new MemoryLink(target);
     if (typeof target === "string" || target instanceof URL) return http(String(target), undefined, options);
-    return "kind" in target ? target : http(String(target.url), target.headers, options);
+    if (typeof target === "object" && target !== null && "kind" in target) return target;
+    if (typeof target === "object" && target !== null && "url" in target) return http(String(target.url), target.headers, options);
+    throw new UsageError("a server is a URL, a description with `url` or `command`, a `Server`, or a link of your own", "usage");
   }
 
   /** @internal */

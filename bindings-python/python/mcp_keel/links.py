@@ -28,9 +28,11 @@ def describe(target: Any) -> dict[str, Any]:
         if "url" not in target and "command" not in target:
             raise UsageError("a server description has a `url` or a `command`")
         return dict(target)
-    if isinstance(target, (list, tuple)):
+    if isinstance(target, (list, tuple)) and target:
         return {"command": str(target[0]), "args": [str(part) for part in target[1:]]}
-    text = os.fspath(target)
+    text = os.fspath(target) if isinstance(target, (str, os.PathLike)) else ""
+    if not text.strip():
+        raise UsageError("a server is a URL, a command, a path, a description or a `Server`")
     if text.startswith(("http://", "https://")):
         return {"url": text}
     runner = {".py": sys.executable, ".js": "node", ".mjs": "node"}.get(os.path.splitext(text)[1])
