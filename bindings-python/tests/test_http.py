@@ -386,3 +386,33 @@ def test_asgi_lifespan_is_answered_and_not_needed(run: Any) -> None:
         assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
 
     run(main())
+
+
+def test_a_connection_that_just_ended_is_not_used_again(run: Any) -> None:
+    """The server closes after each answer without saying so; every call goes through all the same."""
+
+    async def main() -> None:
+        def answer(method: str, params: Any) -> Any:
+            opened = {"capabilities": {"tools": {}}, "serverInfo": {"name": "closing", "version": "1"}}
+            if method == "initialize":
+                return {"protocolVersion": params["protocolVersion"], **opened}
+            return {"tools": []} if method == "tools/list" else None
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            fields = dict(line.split(": ", 1) for line in head.lower().strip().split("\r\n")[1:])
+            body = json.loads(await reader.readexactly(int(fields.get("content-length", "0"))) or b"{}")
+            result = answer(body.get("method", ""), body.get("params"))
+            text = b"" if result is None else json.dumps({"jsonrpc": "2.0", "id": body["id"], "result": result}).encode()
+            status = "405 Method Not Allowed" if head.startswith("GET") else "200 OK" if text else "202 Accepted"
+            kind = "content-type: application/json\r\n" if text else ""
+            writer.write(f"HTTP/1.1 {status}\r\n{kind}content-length: {len(text)}\r\n\r\n".encode() + text)
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, Client(f"http://127.0.0.1:{port}/mcp", mode="legacy") as client:
+            for _ in range(20):
+                assert await client.list_tools() == []
+
+    run(main())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import select
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
@@ -245,6 +246,16 @@ class _Connection(asyncio.Protocol):
         except NativeError as error:
             self._fail(str(error))
 
+    def is_quiet(self) -> bool:
+        """Whether it is open, also as far as the system knows: the loop hears of an end only in its next turn."""
+        if self.transport.is_closing():
+            return False
+        if not hasattr(select, "poll"):
+            return True
+        poll = select.poll()
+        poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return not poll.poll(0)
+
     def data_received(self, data: bytes) -> None:
         if not self.stream:
             self.transport.abort()  # nothing was asked
@@ -305,7 +316,7 @@ class Pool:
         idle = self._idle.get(origin, [])
         while idle:
             connection = idle.pop()
-            if self.machine.loop.time() - connection.since < IDLE_SECONDS and not connection.transport.is_closing():
+            if self.machine.loop.time() - connection.since < IDLE_SECONDS and connection.is_quiet():
                 self._busy[stream] = connection
                 connection.send(stream, method, text)
                 return
