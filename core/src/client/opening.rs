@@ -60,7 +60,8 @@ impl Client {
         };
         let wire = self.send_request(Purpose::Open(ask), ask.method(), params.as_deref());
         self.state = State::Opening { ask, wire, questions, probe, again };
-        let wait = if self.config.plan.falls_back(ask) { self.config.probe_ms } else { self.config.timeout_ms };
+        let (probe, timeout) = (self.config.probe_ms, self.config.timeout_ms);
+        let wait = if self.config.plan.falls_back(ask) { probe.min(timeout) } else { timeout };
         self.deadlines.set(Timer::Opening, now.after(wait));
     }
 

@@ -1,6 +1,7 @@
 //! The plain part of JSON Schema that nearly every tool uses, compiled once and checked on the raw text: `type`,
-//! `required`, `properties`, `items`, `enum`, `const`, `additionalProperties: false`, and `$ref` to the schema's own
-//! definitions. Other keywords are left to the handler.
+//! `required`, `properties`, `items`, `prefixItems`, `enum`, `const`, `additionalProperties: false`, `minimum`, `maximum` and
+//! their exclusive twins, `anyOf` and `oneOf` (one that fits is enough), and `$ref` to the schema's own definitions. Other
+//! keywords are left to the handler.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -14,6 +15,8 @@ const DEPTH: usize = 64;
 
 /// Values deeper than this are left to the handler.
 const LEVELS: usize = 32;
+/// Nodes of schemas that one check looks at, long values counting more; then it gives up and refuses.
+const WORK: u32 = 1_000_000;
 /// References followed without going deeper into the value.
 const HOPS: usize = 16;
 
@@ -37,7 +40,13 @@ struct Node {
     /// Members besides the properties are refused.
     closed: bool,
     items: Option<Box<Self>>,
+    /// For the first elements; `items` speaks of the rest then.
+    prefix: Vec<Self>,
     choices: Option<Vec<Raw>>,
+    /// One of these has to fit, where there are any.
+    branches: Vec<Self>,
+    /// Bounds of a number: keyword, and whether a value keeps it.
+    bounds: Vec<(&'static str, f64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +70,16 @@ const KINDS: [(&str, Kind); 7] = [
     ("null", Kind::Null),
 ];
 
+/// A bound of numbers: its keyword, whether a value keeps it, and what to say when it does not.
+type Bound = (&'static str, fn(f64, f64) -> bool, &'static str);
+
+const BOUNDS: [Bound; 4] = [
+    ("minimum", |value, bound| value >= bound, "at least"),
+    ("maximum", |value, bound| value <= bound, "at most"),
+    ("exclusiveMinimum", |value, bound| value > bound, "more than"),
+    ("exclusiveMaximum", |value, bound| value < bound, "less than"),
+];
+
 impl Schema {
     /// Compiles what it knows of a schema; what it does not know takes anything.
     pub(crate) fn compile(text: &str) -> Self {
@@ -76,12 +95,17 @@ impl Schema {
 
     /// The first thing wrong with `value`, in one sentence that names where; nothing when it fits.
     pub(crate) fn check(&self, value: &str) -> Option<String> {
-        self.fault(&self.root, value, &mut String::new())
+        self.fault(&self.root, value, &mut Place { path: String::new(), levels: 0, work: WORK })
     }
 
-    fn fault(&self, schema: &Node, value: &str, at: &mut String) -> Option<String> {
-        // Every level is one more walk over what is inside; a schema that names itself must not make that many.
-        if at.bytes().filter(|byte| *byte == b'/').count() > LEVELS {
+    fn fault(&self, schema: &Node, value: &str, at: &mut Place) -> Option<String> {
+        // Every level is one more walk over what is inside, every branch another; a schema that names itself must not make
+        // many of them.
+        at.work = at.work.saturating_sub(1 + u32::try_from(value.len() / 256).unwrap_or(u32::MAX));
+        if at.work == 0 {
+            return Some(format!("{}: it takes too long to check", at.name()));
+        }
+        if at.levels > LEVELS {
             return None;
         }
         // What a reference names has to fit as well; one that leads in a circle says nothing.
@@ -97,27 +121,45 @@ impl Schema {
         self.fault_here(schema, value, at)
     }
 
-    fn fault_here(&self, schema: &Node, value: &str, at: &mut String) -> Option<String> {
-        let place = |at: &str| if at.is_empty() { String::from("the value") } else { String::from(at) };
+    fn fault_here(&self, schema: &Node, value: &str, at: &mut Place) -> Option<String> {
         if let Some(kinds) = schema.kinds.as_deref().filter(|kinds| !kinds.iter().any(|kind| is(*kind, value))) {
-            return Some(format!("{}: {} is not {}", place(at), excerpt(value), readable(kinds)));
+            return Some(format!("{}: {} is not {}", at.name(), excerpt(value), readable(kinds)));
         }
         if let Some(choices) =
             schema.choices.as_deref().filter(|all| !all.iter().any(|choice| json::same(choice, value)))
         {
             let list = json::array(choices.iter().map(|choice| &**choice));
-            return Some(format!("{}: {} is none of {}", place(at), excerpt(value), excerpt(&list)));
+            return Some(format!("{}: {} is none of {}", at.name(), excerpt(value), excerpt(&list)));
+        }
+        for (keyword, bound) in &schema.bounds {
+            let Some((_, keeps, words)) = BOUNDS.iter().find(|(known, ..)| known == keyword) else { continue };
+            if value.trim().parse().is_ok_and(|number: f64| !keeps(number, *bound)) {
+                return Some(format!("{}: {} is not {words} {bound}", at.name(), excerpt(value)));
+            }
+        }
+        if !schema.branches.is_empty() {
+            let mut faults = Vec::new();
+            for branch in &schema.branches {
+                faults.extend(self.fault(branch, value, at));
+            }
+            // The first speaks for all when none fits: `null` says the least, and mostly stands last.
+            if faults.len() == schema.branches.len() {
+                return faults.into_iter().next();
+            }
         }
         if json::is_object(value) {
             return self.members_fault(schema, value, at);
         }
-        let items = schema.items.as_deref().filter(|_| json::is_array(value))?;
-        let mut elements = json::elements(value).enumerate();
-        elements.find_map(|(index, element)| deeper(at, &index.to_string(), |at| self.fault(items, element, at)))
+        if !json::is_array(value) {
+            return None;
+        }
+        json::elements(value).enumerate().find_map(|(index, element)| {
+            let items = schema.prefix.get(index).or(schema.items.as_deref())?;
+            deeper(at, &index.to_string(), |at| self.fault(items, element, at))
+        })
     }
 
-    fn members_fault(&self, schema: &Node, value: &str, at: &mut String) -> Option<String> {
-        let place = |at: &str| if at.is_empty() { String::from("the value") } else { String::from(at) };
+    fn members_fault(&self, schema: &Node, value: &str, at: &mut Place) -> Option<String> {
         let mut missing: Vec<&str> = schema.required.iter().map(String::as_str).collect();
         let mut found = None;
         for (name, member) in json::members(value) {
@@ -127,11 +169,11 @@ impl Schema {
             }
             found = match schema.properties.iter().find(|(known, _)| *known == name) {
                 Some((_, property)) => deeper(at, &name, |at| self.fault(property, member, at)),
-                None if schema.closed => Some(format!("{}: `{name}` is not expected", place(at))),
+                None if schema.closed => Some(format!("{}: `{name}` is not expected", at.name())),
                 None => None,
             };
         }
-        missing.first().map(|name| format!("{}: `{name}` is required", place(at))).or(found)
+        missing.first().map(|name| format!("{}: `{name}` is required", at.name())).or(found)
     }
 }
 
@@ -140,7 +182,7 @@ fn compile(text: &str, depth: usize) -> Node {
     if depth > DEPTH {
         return schema;
     }
-    let (mut patterns, mut prefix) = (false, false);
+    let mut patterns = false;
     for (keyword, value) in json::members(text) {
         match &*keyword {
             "$ref" => schema.reference = json::string(value).map(alloc::borrow::Cow::into_owned),
@@ -159,29 +201,48 @@ fn compile(text: &str, depth: usize) -> Node {
             }
             "additionalProperties" => schema.closed = value == "false",
             "patternProperties" => patterns = true,
-            "prefixItems" => prefix = true,
+            "prefixItems" => schema.prefix = json::elements(value).map(|item| compile(item, depth + 1)).collect(),
+            "anyOf" | "oneOf" => schema.branches.extend(json::elements(value).map(|branch| compile(branch, depth + 1))),
             "items" if json::is_object(value) => schema.items = Some(Box::new(compile(value, depth + 1))),
             "enum" => schema.choices = Some(json::elements(value).map(Raw::trusted).collect()),
             "const" => schema.choices = Some(Vec::from([Raw::trusted(value)])),
-            _ => {}
+            keyword => {
+                let bound = BOUNDS.iter().find(|(known, ..)| *known == keyword);
+                schema.bounds.extend(bound.and_then(|(known, ..)| Some((*known, value.trim().parse().ok()?))));
+            }
         }
     }
-    // What is not understood is not refused: patterns may let a member in, and `items` may speak of the rest only.
+    // What is not understood is not refused: patterns may let a member in.
     schema.closed &= !patterns;
-    schema.items = schema.items.filter(|_| !prefix);
     schema
 }
 
-fn deeper(at: &mut String, step: &str, check: impl FnOnce(&mut String) -> Option<String>) -> Option<String> {
-    let length = at.len();
-    at.push('/');
-    if step.contains(['~', '/']) {
-        at.push_str(&step.replace('~', "~0").replace('/', "~1"));
-    } else {
-        at.push_str(step);
+/// Where in the value a check is, and how much it may still do.
+struct Place {
+    /// A JSON pointer.
+    path: String,
+    levels: usize,
+    work: u32,
+}
+
+impl Place {
+    fn name(&self) -> &str {
+        if self.path.is_empty() { "the value" } else { &self.path }
     }
+}
+
+fn deeper(at: &mut Place, step: &str, check: impl FnOnce(&mut Place) -> Option<String>) -> Option<String> {
+    let length = at.path.len();
+    at.path.push('/');
+    if step.contains(['~', '/']) {
+        at.path.push_str(&step.replace('~', "~0").replace('/', "~1"));
+    } else {
+        at.path.push_str(step);
+    }
+    at.levels += 1;
     let found = check(at);
-    at.truncate(length);
+    at.levels -= 1;
+    at.path.truncate(length);
     found
 }
 
@@ -261,6 +322,31 @@ mod tests {
         assert_eq!(Schema::compile(open).check(r#"{"x-a":1}"#), None, "what is not understood is not refused");
         let rest = Schema::compile(r#"{"prefixItems":[{}],"items":{"type":"null"}}"#);
         assert_eq!(rest.check("[1]"), None);
+    }
+
+    #[test]
+    fn branches_and_bounds() {
+        let schema = Schema::compile(
+            r#"{"properties":{"name":{"anyOf":[{"type":"string"},{"type":"null"}]},"n":{"type":"integer","minimum":1},
+                "pair":{"prefixItems":[{"type":"integer"},{"type":"string"}]}}}"#,
+        );
+        for good in [r#"{"name":"x","n":1,"pair":[1,"a"]}"#, r#"{"name":null,"pair":[1]}"#] {
+            assert_eq!(schema.check(good), None, "{good}");
+        }
+        assert_eq!(schema.check(r#"{"name":5}"#).as_deref(), Some("/name: 5 is not a string"));
+        assert_eq!(schema.check(r#"{"n":0}"#).as_deref(), Some("/n: 0 is not at least 1"));
+        assert_eq!(schema.check(r#"{"pair":["a"]}"#).as_deref(), Some("/pair/0: \"a\" is not an integer"));
+    }
+
+    #[test]
+    fn a_schema_that_multiplies_is_bounded() {
+        let twice = r##"{"$ref":"#/$defs/T","$defs":{"T":{"anyOf":[{"properties":{"a":{"$ref":"#/$defs/T"}},"required":["b"]},
+            {"properties":{"a":{"$ref":"#/$defs/T"}},"required":["c"]}]}}}"##;
+        let mut value = String::from("{}");
+        for _ in 0..30 {
+            value = format!(r#"{{"a":{value}}}"#);
+        }
+        assert!(Schema::compile(twice).check(&value).is_some());
     }
 
     #[test]
