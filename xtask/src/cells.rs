@@ -226,6 +226,12 @@ impl Tally {
     /// Checks every message that we sent against the schema of its revision. `us` is `client`, or `both` where the servers
     /// were ours too.
     pub(crate) fn check_messages(&self, place: &Place, us: &str) -> Result<bool> {
+        if !place.has_specification() {
+            println!(
+                "left out: messages against the schemas; there is no specification data (../shared/spec, or KEEL_SPEC)"
+            );
+            return Ok(true);
+        }
         let check = cargo(place, &["run", "--quiet", "-p", "keel-tests", "--bin", "wirecheck", "--", "--us", us]);
         let files: Vec<_> = self.transcripts.iter().map(|file| file.to_string_lossy().into_owned()).collect();
         let files: Vec<_> = files.iter().map(String::as_str).collect();

@@ -43,6 +43,12 @@ impl Place {
         self.at(path).to_string_lossy().into_owned()
     }
 
+    /// Whether the published schemas and requirements are at hand, which are not part of the clone.
+    pub(crate) fn has_specification(&self) -> bool {
+        let folder = env::var_os("KEEL_SPEC").map_or_else(|| self.at("../shared/spec"), PathBuf::from);
+        folder.join("requirements.tsv").is_file()
+    }
+
     /// The log file of a step, named in words.
     pub(crate) fn log(&self, name: &str) -> PathBuf {
         let safe = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };

@@ -31,6 +31,9 @@ pub(crate) fn run(place: &Place, wanted: &[&str]) -> Result<Count> {
         let names: Vec<_> = AREAS.iter().map(|(name, _)| *name).collect();
         return Err(format!("there is no area {other}; areas: {}", names.join(" ")).into());
     }
+    if !place.has_specification() {
+        println!("no specification data (../shared/spec, or KEEL_SPEC): seed cases and schema checks are left out");
+    }
     let mut counts = Vec::new();
     for (name, area) in AREAS.iter().filter(|(name, _)| wanted.is_empty() || wanted.contains(name)) {
         println!("\n== {name}");
