@@ -220,7 +220,7 @@ for (const mode of ERAS) {
       })
       .tool("circular", {}, () => circular)
       .tool("thenable", {}, () => ({ then: () => assert.fail("no promise") }))
-      .tool("typed", { input: z.object({ n: z.number().min(3) }) }, () => "");
+      .tool("typed", { input: z.object({ n: z.number().refine((n) => n > 2, "too small") }) }, () => "");
     await connected(server, { mode, timeout: 5000 }, async (client) => {
       assert.equal((await client.callTool("nothing")).text, "undefined");
       await assert.rejects(client.callTool("unsayable"), (error) => error.rpcCode === -32603);

@@ -1,6 +1,6 @@
 /** The running part of a client: feeds one flat object, performs its records, keeps who waits for what. */
 import { Deadline, Flusher, Outlet } from "./driver.js";
-import { Disconnected, fromCore, fromRecord, type KeelError, words } from "./errors.js";
+import { Disconnected, fromCore, fromRecord, type KeelError, RequestTimeout, words } from "./errors.js";
 import { FIELDS, type FlatClient, hostEngine, now, randomSeed, type Records } from "./flat.js";
 import { parse, stringify } from "./json.js";
 import type { Exchange, HttpLink, Link, LinkEvents } from "./link.js";
@@ -250,7 +250,7 @@ export class Connection implements LinkEvents {
       case "violation":
         return () => this.#host.violation(name, text);
       case "closed":
-        return void this.#finish(new Disconnected(text, name || undefined));
+        return void this.#finish(name === "timeout" ? new RequestTimeout(text) : new Disconnected(text, name || undefined));
     }
     return undefined;
   }

@@ -12,7 +12,17 @@ from typing import Any
 
 from ._native import FlatClient, NativeError
 from .driver import Pump
-from .errors import Disconnected, InternalError, KeelError, McpError, PeerError, UsageError, from_record, words
+from .errors import (
+    Disconnected,
+    InternalError,
+    KeelError,
+    McpError,
+    PeerError,
+    RequestTimeout,
+    UsageError,
+    from_record,
+    words,
+)
 from .inputs import Inputs
 from .links import Trace
 from .schema import encode, failure
@@ -39,7 +49,7 @@ class Machine(Pump):
         self.link: Any = None
         self.pool: Any = None
         self.ready: asyncio.Future[dict[str, Any]] = loop.create_future()
-        self.closed: asyncio.Future[Disconnected] = loop.create_future()
+        self.closed: asyncio.Future[KeelError] = loop.create_future()
         self._listening: dict[int, asyncio.Queue[Any]] = {}
         self._inputs = inputs
         self._on_notice = on_notice
@@ -220,7 +230,7 @@ class Machine(Pump):
             self.link.close_input()
 
     def on_closed(self, stream: int, id: int, code: str, message: str, until: int) -> None:
-        error = Disconnected(message, code=code or None)
+        error: KeelError = RequestTimeout(message) if code == "timeout" else Disconnected(message, code=code or None)
         if not self.closed.done():
             self.closed.set_result(error)
         self._fail(error)

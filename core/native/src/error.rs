@@ -92,8 +92,7 @@ impl Error {
         match code {
             "timeout" => Self::Timeout(message),
             "cancelled" => Self::Cancelled(message),
-            "" | "closed" | "disconnected" => Self::Disconnected(message),
-            _ => Self::Usage { code: code.into(), message },
+            _ => Self::Disconnected(message),
         }
     }
 }
