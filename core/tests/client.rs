@@ -952,3 +952,13 @@ fn our_own_server_is_understood() {
         }
     }
 }
+
+#[test]
+fn noise_without_end_is_reported_a_bounded_number_of_times() {
+    let mut client = FlatClient::new(r#"{"link":"pipe","info":{"name":"c","version":"1"}}"#, &[7; 32]).expect("sound");
+    client.start(0).expect("fine");
+    let records = client.receive("noise\n".repeat(5000).as_bytes(), 1).expect("fine");
+    assert_eq!(records.iter().filter(|record| record.kind == "violation").count(), 1000);
+    let records = client.timeout(3000).expect("fine");
+    assert!(records.iter().any(|record| record.kind == "write"), "the opening goes on");
+}

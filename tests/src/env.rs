@@ -57,6 +57,8 @@ impl Env {
                     let chosen = self.choose(choices).ok_or_else(|| format!("no choice fits: {choices}"))?;
                     self.fill(chosen)?
                 }
+                // A JSON Schema's own reference is no name of ours.
+                Some(("$ref", name)) if name.as_str().is_some_and(|name| name.starts_with('#')) => value.clone(),
                 Some(("$ref", name)) => self.bound(name.as_str().ok_or("`$ref` takes a name")?)?.clone(),
                 Some(("$merge", parts)) => self.merge(parts)?,
                 Some(("$text", part)) => {
