@@ -54,7 +54,8 @@ impl Tool {
         self
     }
 
-    /// Sets the JSON Schema of the arguments; the server checks them before your function runs.
+    /// Sets the JSON Schema of the arguments. Types, required members, choices, bounds, branches and references are checked
+    /// before your function runs; other keywords (patterns, formats, lengths) are not yet.
     #[must_use]
     pub fn input_schema(mut self, schema: impl Serialize) -> Self {
         self.input_schema = raw(schema);
