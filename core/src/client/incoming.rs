@@ -28,7 +28,10 @@ impl Client {
                 }
             }
             Ok(Parsed::Batch(_)) => self.violation("invalid_message", "a batch, which this revision does not have"),
-            Err(invalid) => self.handle_invalid(invalid, now),
+            Err(invalid) => {
+                self.spoiled = Some((stream, invalid.error.message.clone()));
+                self.handle_invalid(invalid, now);
+            }
         }
     }
 
@@ -75,7 +78,15 @@ impl Client {
         };
         match found.purpose {
             Purpose::Open(ask) => self.opening_unanswered(ask, ended, now),
-            Purpose::Call(handle) | Purpose::Subscribe(handle) => self.call_unanswered(handle, ended),
+            Purpose::Call(handle) | Purpose::Subscribe(handle) => {
+                // What stood in the place of the answer explains more than its absence.
+                let spoiled = self.spoiled.take().filter(|(at, _)| *at == stream);
+                let ended = match (ended, spoiled) {
+                    (Ended::Complete, Some((_, why))) => Ended::Foreign(why),
+                    (ended, _) => ended,
+                };
+                self.call_unanswered(handle, ended);
+            }
             Purpose::Level(handle) => self.send_call(handle),
             Purpose::Quiet => {}
         }
@@ -105,6 +116,9 @@ impl Client {
         let loose = answer.is_err() && (id.is_none() || status >= 400);
         let wire = named.or_else(|| self.by_stream.get(&stream).copied().filter(|_| loose));
         let Some(found) = wire.and_then(|wire| self.drop_wire(wire)) else {
+            if let Some(id) = id.filter(|_| self.config.own_streams) {
+                self.spoiled = Some((stream, format!("an answer to {}, which nobody waits for", id.as_json())));
+            }
             self.unmatched(id, number, answer, now);
             return;
         };

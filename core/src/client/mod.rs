@@ -83,6 +83,8 @@ pub struct Client {
     /// Arguments that become headers, by tool.
     mirrored: BTreeMap<String, Vec<marks::Mirrored>>,
     violations: u32,
+    /// The last stream with something unusable in it, and what that was.
+    spoiled: Option<(u64, String)>,
     out: VecDeque<Output>,
 }
 
@@ -140,6 +142,7 @@ impl Client {
             level: None,
             mirrored: BTreeMap::new(),
             violations: 0,
+            spoiled: None,
             out: VecDeque::new(),
         }
     }
