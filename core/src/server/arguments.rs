@@ -161,14 +161,20 @@ impl Schema {
 
     fn members_fault(&self, schema: &Node, value: &str, at: &mut Place) -> Option<String> {
         let mut missing: Vec<&str> = schema.required.iter().map(String::as_str).collect();
-        let mut found = None;
+        let (mut found, mut seen) = (None, 0u64);
         for (name, member) in json::members(value) {
             missing.retain(|required| *required != name);
             if found.is_some() {
                 continue;
             }
-            found = match schema.properties.iter().find(|(known, _)| *known == name) {
-                Some((_, property)) => deeper(at, &name, |at| self.fault(property, member, at)),
+            let property = schema.properties.iter().position(|(known, _)| *known == name);
+            // Readers disagree about which of two counts, so there must be one. Bits suffice: few tools have more properties.
+            let bit = property.filter(|at| *at < 64).map_or(0u64, |at| 1 << at);
+            let twice = seen & bit != 0;
+            seen |= bit;
+            found = match property.map(|at| &schema.properties[at].1) {
+                _ if twice => Some(format!("{}: `{name}` is there twice", at.name())),
+                Some(property) => deeper(at, &name, |at| self.fault(property, member, at)),
                 None if schema.closed => Some(format!("{}: `{name}` is not expected", at.name())),
                 None => None,
             };
@@ -317,6 +323,7 @@ mod tests {
         assert_eq!(says(r#"{"days":1,"tags":[1]}"#).as_deref(), Some("/tags/0: 1 is not a string"));
         assert_eq!(says(r#"{"days":1,"x":1}"#).as_deref(), Some("the value: `x` is not expected"));
         assert!(says(r#"{"days":1,"unit":"k"}"#).is_some());
+        assert_eq!(says(r#"{"days":1,"days":2}"#).as_deref(), Some("the value: `days` is there twice"));
         assert!(says(r#"{"days":null}"#).is_some());
         let open = r#"{"additionalProperties":false,"patternProperties":{"^x-":{}}}"#;
         assert_eq!(Schema::compile(open).check(r#"{"x-a":1}"#), None, "what is not understood is not refused");
