@@ -12,7 +12,7 @@ let object;
 function create({ object: kind, config, seed }) {
   if (kind === "http1") return new FlatHttp1();
   const made = { server: FlatServer, client: FlatClient }[kind];
-  return new made(typeof config === "string" ? config : JSON.stringify(config), Buffer.from(seed, "hex"));
+  return new made(config, Buffer.from(seed, "hex"));
 }
 
 function argument(value) {

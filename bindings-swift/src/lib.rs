@@ -1,0 +1,1 @@
+//! The flat surface of the core for Kotlin and Swift.
