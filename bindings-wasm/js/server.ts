@@ -19,6 +19,7 @@ import {
 import { isPromise } from "./driver.js";
 import { jsonSchema, type JsonSchema, type Output, type Schema, validate } from "./schema.js";
 import { type Handler, Serving } from "./serving.js";
+import { type Trace, tracer } from "./trace.js";
 import type {
   CompletionRequest,
   CompletionValues,
@@ -54,6 +55,8 @@ export interface ServerOptions extends Implementation {
   onError?: (error: unknown, key: string) => void;
   /** Called when a client breaks a rule of the protocol. */
   onViolation?: (code: string, message: string) => void;
+  /** Sees every message as JSON text, ">" sent and "<" received. */
+  trace?: Trace;
   /** Called for notifications such as a change of the client's roots. */
   onNotice?: (method: string, params: any) => void;
 }
@@ -203,14 +206,22 @@ export class Server {
       }
       return this.#serving;
     }
-    const { name, version, title, description, icons, websiteUrl, onError, onViolation, onNotice, bigint, ...config } = this.#options;
+    const { name, version, title, description, icons, websiteUrl, onError, onViolation, onNotice, trace, bigint, ...config } = this.#options;
+    const told = tracer("server", trace);
     const text = stringify({
       ...config,
+      trace: told !== undefined,
       info: { name, version, title, description, icons, websiteUrl },
       completions: this.#handlers.has("completion/complete") || undefined,
       http: { ...config.http, ...http },
     });
-    this.#serving = new Serving(text, this.#catalog(), this.#handlers, { bigint: bigint ?? false, onError, onViolation, onNotice });
+    this.#serving = new Serving(text, this.#catalog(), this.#handlers, {
+      bigint: bigint ?? false,
+      onError,
+      onViolation,
+      onNotice,
+      trace: told,
+    });
     return this.#serving;
   }
 

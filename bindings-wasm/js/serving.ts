@@ -4,6 +4,7 @@ import { Deadline, Flusher, isPromise, Outlet, type Sink } from "./driver.js";
 import { fromCore, words } from "./errors.js";
 import { FIELDS, type FlatServer, hostEngine, now, randomSeed, type Records } from "./flat.js";
 import { stringify } from "./json.js";
+import type { Trace } from "./trace.js";
 
 /** What runs for one handler key. */
 export interface Handler {
@@ -30,6 +31,8 @@ export interface ServingOptions {
   onError?: ((error: unknown, key: string) => void) | undefined;
   /** A client broke a rule. */
   onViolation?: ((code: string, message: string) => void) | undefined;
+  /** Sees every message. */
+  trace?: Trace | undefined;
   /** A notification of a client that is worth telling. */
   onNotice?: ((method: string, params: any) => void) | undefined;
 }
@@ -204,6 +207,8 @@ export class Serving {
         this.#calls.get(id)?.cancel(text);
         this.#calls.delete(id);
         return;
+      case "trace":
+        return this.#tell(() => this.#options.trace?.(name as ">" | "<", text, id));
       case "notice":
         return this.#tell(() => this.#options.onNotice?.(name, JSON.parse(text || "{}")));
       case "violation":
