@@ -1,4 +1,6 @@
 //! The generators of the bindings that are libraries, as one program: `generate web|component|uniffi …`.
+mod component;
+mod uniffi;
 mod web;
 
 use std::{env, error::Error, path::Path, process::ExitCode};
@@ -23,6 +25,12 @@ fn main() -> ExitCode {
 fn run(words: &[&str]) -> Result<()> {
     match words {
         ["web", input, output] => web::run(Path::new(input), Path::new(output)),
-        _ => Err("usage: keel-generate web IN OUT".into()),
+        ["uniffi", "kotlin", library, output] => uniffi::kotlin(Path::new(library), Path::new(output)),
+        ["uniffi", "swift", library, sources, headers] => {
+            uniffi::swift(Path::new(library), Path::new(sources), Path::new(headers))
+        }
+        ["component", input, output] => component::run(Path::new(input), Path::new(output)),
+        ["component-check", component, wit] => component::check(Path::new(component), Path::new(wit)),
+        _ => Err("usage: keel-generate web IN OUT | component IN OUT | component-check COMPONENT WIT".into()),
     }
 }
