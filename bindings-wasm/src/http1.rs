@@ -1,5 +1,8 @@
 //! Client side HTTP/1.1 on a byte stream of the host.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use js_sys::Array;
 use mcp_keel_core::flat;
 use wasm_bindgen::prelude::wasm_bindgen;

@@ -1,5 +1,8 @@
 //! What every call through the seam shares: numbers checked, records made into one array, refusals into errors.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+
 use js_sys::{Array, Error, JsString, Reflect, Uint8Array};
 use mcp_keel_core::flat::{FlatError, Record};
 use wasm_bindgen::JsValue;

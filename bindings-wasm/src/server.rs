@@ -1,5 +1,7 @@
 //! One server with all its connections.
 
+use alloc::string::String;
+
 use js_sys::Array;
 use mcp_keel_core::flat;
 use wasm_bindgen::prelude::wasm_bindgen;
