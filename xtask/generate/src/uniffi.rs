@@ -1,6 +1,6 @@
 //! `uniffi kotlin LIBRARY OUT` and `uniffi swift LIBRARY SOURCES HEADERS`: the other side of the flat objects. From a static
 //! library: what is read here does not survive the stripping of a dynamic one. Names are in `bindings-swift/uniffi.toml`.
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use uniffi::{GenerateOptions, SwiftBindingsOptions, TargetLanguage, generate, generate_swift_bindings};
 
@@ -12,6 +12,7 @@ pub(crate) fn kotlin(library: &Path, output: &Path) -> Result<()> {
         languages: vec![TargetLanguage::Kotlin],
         source: library.to_path_buf().try_into()?,
         out_dir: output.to_path_buf().try_into()?,
+        config_override: Some(names().try_into()?),
         metadata_no_deps: true,
         ..GenerateOptions::default()
     })?;
@@ -32,10 +33,15 @@ pub(crate) fn swift(library: &Path, sources: &Path, headers: &Path) -> Result<()
             modulemap_filename: Some("module.modulemap".into()),
             metadata_no_deps: true,
             link_frameworks: Vec::new(),
-            config: None,
+            config: Some(names().try_into()?),
         })
     };
     generate_swift_bindings(options(sources, false)?)?;
     generate_swift_bindings(options(headers, true)?)?;
     Ok(())
+}
+
+/// The file with the names of packages and modules.
+fn names() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings-swift/uniffi.toml")
 }
