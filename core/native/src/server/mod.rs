@@ -32,6 +32,7 @@ use crate::{
     error::Error,
     model::{CompletionRequest, Prompt, Read, Resource, ResourceTemplate, Tool, raw},
     signal,
+    trace::{Direction, Trace, tracer},
 };
 
 /// The core's default bound of one message; given to it explicitly, so that both sides have the same number.
@@ -62,6 +63,7 @@ impl Server {
             config: BTreeMap::from([("info".into(), info)]),
             limits: BTreeMap::from([("messageBytes".into(), MESSAGE_BYTES.into())]),
             catalog: Catalog::default(),
+            trace: None,
         }
     }
 
@@ -178,6 +180,7 @@ impl Server {
 /// Describes a [`Server`].
 pub struct Builder {
     config: BTreeMap<String, Value>,
+    trace: Option<Trace>,
     limits: BTreeMap<String, Value>,
     catalog: Catalog,
 }
@@ -258,6 +261,14 @@ impl Builder {
         self
     }
 
+    /// Sees every message that is sent or comes, as JSON text, and the number of its conversation: the same for all of one
+    /// pipe or session, 0 when it was refused before it belonged to one. Must not block.
+    #[must_use]
+    pub fn trace(mut self, trace: impl Fn(Direction, &str, u64) + Send + Sync + 'static) -> Self {
+        self.trace = Some(Arc::new(trace));
+        self
+    }
+
     /// Sets any other part of the core's configuration (`http`, `pageSize`, `cache`, `capabilities`, …).
     #[must_use]
     pub fn config(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -272,9 +283,11 @@ impl Builder {
     pub fn build(mut self) -> Result<Server, Error> {
         let limit = self.limits.get("messageBytes").and_then(Value::as_u64).unwrap_or(MESSAGE_BYTES as u64);
         self.config.insert("limits".into(), Value::from_iter(self.limits));
+        let trace = tracer("server", self.trace);
+        self.config.insert("trace".into(), trace.is_some().into());
         let config = raw(&self.config);
         let flat = FlatServer::new(config.get(), &clock::seed()?)?;
-        let engine = Arc::new(Engine::new(flat, usize::try_from(limit).unwrap_or(usize::MAX - 1)));
+        let engine = Arc::new(Engine::new(flat, usize::try_from(limit).unwrap_or(usize::MAX - 1), trace));
         engine.update(|catalog| *catalog = self.catalog)?;
         Ok(Server { engine })
     }
