@@ -6,7 +6,7 @@ import { parse, stringify } from "./json.js";
 import type { Link } from "./link.js";
 import { MemoryLink } from "./memory_link.js";
 import { rpcFailure } from "./outcomes.js";
-import { Server } from "./server.js";
+import type { Server } from "./server.js";
 import { type Trace, tracer } from "./trace.js";
 import type {
   CallToolResult,
@@ -168,9 +168,10 @@ export class Client {
 
   /** @internal `http` makes the links to URLs. */
   static link(target: Target, options: ClientOptions, http = byFetch): Link {
-    if (target instanceof Server) return new MemoryLink(target);
     if (typeof target === "string" || target instanceof URL) return http(String(target), undefined, options);
     if (typeof target === "object" && target !== null && "kind" in target) return target;
+    // By what it does: a page that only has clients need not carry the class.
+    if (typeof target === "object" && target !== null && "pipe" in target) return new MemoryLink(target);
     if (typeof target === "object" && target !== null && "url" in target) return http(String(target.url), target.headers, options);
     throw new UsageError("a server is a URL, a description with `url` or `command`, a `Server`, or a link of your own", "usage");
   }

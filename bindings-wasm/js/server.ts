@@ -2,7 +2,7 @@
 import type { Context } from "./context.js";
 import type { Sink } from "./driver.js";
 import { InvalidError, UsageError } from "./errors.js";
-import { fetchHandler } from "./fetch_handler.js";
+import { type FetchContext, fetchHandler } from "./fetch_handler.js";
 import { parse, stringify } from "./json.js";
 import {
   failure,
@@ -173,8 +173,12 @@ export class Server {
     this.#serving?.act((flat, now) => flat.log(0, stringify({ level, logger, data }), now));
   }
 
-  /** Handles one HTTP request: `export default { fetch: server.fetch }`. */
-  readonly fetch = (request: Request): Promise<Response> => fetchHandler(this.running(), request);
+  /**
+   * Handles one HTTP request: `export default { fetch: server.fetch }`. Edge runtimes hand in their context, by which a
+   * handler that waits for the user's answer outlives the request that started it.
+   */
+  readonly fetch = (request: Request, _environment?: unknown, context?: FetchContext): Promise<Response> =>
+    fetchHandler(() => this.running(), request, context);
 
   /** Serves one byte stream of newline-delimited messages. */
   pipe(sink: Sink): { receive(bytes: Uint8Array): void; end(): void; gone(): void; drained(): void } {
