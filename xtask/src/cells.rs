@@ -1,14 +1,14 @@
 //! One client against one server: what was checked, and what came of it.
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{collections::BTreeMap, fs};
 
 use serde_json::Value;
 
 use crate::{
     Result,
-    build::cargo,
     count::Count,
+    messages::Messages,
     place::Place,
-    run::{Job, Server, step, tail},
+    run::{Job, Server, tail},
 };
 
 /// How a client reaches a server.
@@ -66,8 +66,8 @@ pub(crate) struct Cell<'a> {
     pub(crate) known: Option<&'a BTreeMap<String, String>>,
     /// The server is ours: it has to end when asked to.
     pub(crate) ours: bool,
-    /// The client is ours: it writes down what is exchanged, for the check against the schemas.
-    pub(crate) transcript: bool,
+    /// Where programs of ours write down what they exchange.
+    pub(crate) messages: &'a Messages<'a>,
 }
 
 /// What came of a cell.
@@ -79,8 +79,6 @@ pub(crate) struct Outcome {
     pub(crate) failed: Vec<(String, String)>,
     /// Check and reason.
     pub(crate) skipped: Vec<(String, String)>,
-    /// What was exchanged, where the client wrote it down.
-    transcript: Option<PathBuf>,
 }
 
 impl Outcome {
@@ -115,7 +113,7 @@ impl Cell<'_> {
 
     fn outcome(&self, place: &Place, flags: &Flags) -> Result<Outcome> {
         let mut words = self.client.clone();
-        if flags.verbose || self.transcript {
+        if flags.verbose {
             words.push("--verbose".into());
         }
         let mut serving = None;
@@ -125,24 +123,24 @@ impl Cell<'_> {
                 words.extend(self.server.iter().cloned());
                 words.push("--stdio".into());
             }
-            Way::Http => match Job::of(self.server.clone()).args(&["--http", "0"]).serve("listening ") {
-                Ok(server) => {
-                    words.extend(["--http".into(), format!("http://127.0.0.1:{}/mcp", server.ready)]);
-                    serving = Some(server);
+            Way::Http => {
+                match self.messages.watch(Job::of(self.server.clone()).args(&["--http", "0"])).serve("listening ") {
+                    Ok(server) => {
+                        words.extend(["--http".into(), format!("http://127.0.0.1:{}/mcp", server.ready)]);
+                        serving = Some(server);
+                    }
+                    Err(error) => {
+                        let mut outcome = Outcome::default();
+                        outcome.fail("listen", error.to_string());
+                        return Ok(outcome);
+                    }
                 }
-                Err(error) => {
-                    let mut outcome = Outcome::default();
-                    outcome.fail("listen", error.to_string());
-                    return Ok(outcome);
-                }
-            },
+            }
         }
-        let mut outcome = finish(place, flags, &self.name, &Job::of(words).limit(90), self.known)?;
+        let job = self.messages.watch(Job::of(words).limit(90));
+        let mut outcome = finish(place, flags, &self.name, &job, self.known)?;
         if let Some(server) = serving {
             self.stop(server, &mut outcome, flags)?;
-        }
-        if self.transcript {
-            outcome.transcript = Some(place.log(&self.name));
         }
         Ok(outcome)
     }
@@ -211,34 +209,14 @@ fn take(line: &Value, known: Option<&BTreeMap<String, String>>, outcome: &mut Ou
 pub(crate) struct Tally {
     pub(crate) count: Count,
     skips: BTreeMap<(String, String), usize>,
-    transcripts: Vec<PathBuf>,
 }
 
 impl Tally {
     pub(crate) fn take(&mut self, peer: &str, outcome: &Outcome) {
         self.count.add(Count::of(outcome.ok()));
-        self.transcripts.extend(outcome.transcript.clone());
         for (check, why) in &outcome.skipped {
             *self.skips.entry((format!("{peer} {check}"), why.clone())).or_default() += 1;
         }
-    }
-
-    /// Checks every message that we sent against the schema of its revision. `us` is `client`, or `both` where the servers
-    /// were ours too.
-    pub(crate) fn check_messages(&self, place: &Place, us: &str) -> Result<bool> {
-        if !place.has_specification() {
-            println!(
-                "left out: messages against the schemas; there is no specification data (../shared/spec, or KEEL_SPEC)"
-            );
-            return Ok(true);
-        }
-        let check = cargo(place, &["run", "--quiet", "-p", "keel-tests", "--bin", "wirecheck", "--", "--us", us]);
-        let files: Vec<_> = self.transcripts.iter().map(|file| file.to_string_lossy().into_owned()).collect();
-        let files: Vec<_> = files.iter().map(String::as_str).collect();
-        let log = place.log(&format!("messages of {us}"));
-        let ok = step("messages against the schemas", &check.args(&files), &log)?;
-        println!("        {}", tail(&log, 1).trim());
-        Ok(ok)
     }
 
     pub(crate) fn tell_skips(&self) {

@@ -4,6 +4,7 @@ use crate::{
     build::{self, Host, Program},
     cells::{Cell, Flags, Tally, Way},
     count::Count,
+    messages::Messages,
     place::Place,
 };
 
@@ -11,6 +12,7 @@ const ERAS: [&str; 2] = ["legacy", "modern"];
 
 pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
     let built = build::hosts(place, &Host::NATIVE)?;
+    let messages = Messages::of(place, "demo")?;
     let mut tally = Tally::default();
     let mut matrix = Vec::new();
     for client in Host::NATIVE {
@@ -26,7 +28,8 @@ pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
                     let mut program = built.command(client, Program::Client)?;
                     program.extend(["--era".into(), era.into()]);
                     let server = built.command(server, Program::Server)?;
-                    let cell = Cell { name, client: program, server, way, known: None, ours: true, transcript: true };
+                    let cell =
+                        Cell { name, client: program, server, way, known: None, ours: true, messages: &messages };
                     let outcome = cell.run(place, flags)?;
                     words.push(outcome.word());
                     tally.take(client.name(), &outcome);
@@ -38,7 +41,7 @@ pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
     print(&matrix);
     tally.tell_skips();
     // The count stays that of the cells; a message that breaks its schema adds a failure.
-    if !tally.check_messages(place, "both")? {
+    if !messages.check()? {
         tally.count.add(Count::of(false));
     }
     Ok(tally.count)

@@ -6,6 +6,7 @@ use crate::{
     build::{self, Built, Host, Program},
     cells::{Cell, Flags, Tally, Way},
     count::Count,
+    messages::Messages,
     place::Place,
     probes, setup,
 };
@@ -60,60 +61,63 @@ pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
     let peers = peers(setup::interop(place)?);
     let built = build::hosts(place, &Host::NATIVE)?;
     let known: Known = serde_json::from_slice(&fs::read(place.at("tests/interop/known.json"))?)?;
+    let messages = Messages::of(place, "interop")?;
+    let matrix = Matrix { place, flags, built: &built, messages: &messages };
     let mut tally = Tally::default();
     for peer in &peers {
         for host in Host::NATIVE {
             for way in Way::ALL {
-                ours_to_theirs(place, flags, &built, (host, peer, way), known.get(peer.name), &mut tally)?;
-                theirs_to_ours(place, flags, &built, (host, peer, way), &mut tally)?;
+                matrix.ours_to_theirs((host, peer, way), known.get(peer.name), &mut tally)?;
+                matrix.theirs_to_ours((host, peer, way), &mut tally)?;
             }
         }
     }
-    probes::run(place, flags, &built, &mut tally)?;
-    tally.count.add(Count::of(tally.check_messages(place, "client")?));
+    probes::run(place, flags, &built, &messages, &mut tally)?;
+    tally.count.add(Count::of(messages.check()?));
     tally.tell_skips();
     Ok(tally.count)
 }
 
-fn ours_to_theirs(
-    place: &Place,
-    flags: &Flags,
-    built: &Built<'_>,
-    (host, peer, way): (Host, &Peer, Way),
-    known: Option<&BTreeMap<String, String>>,
-    tally: &mut Tally,
-) -> Result<()> {
-    for era in peer.serves {
-        let name = format!("{} client, {} server, {}, {era}", host.name(), peer.name, way.name());
-        if !flags.wants(&name) {
-            continue;
-        }
-        let mut client = built.command(host, Program::Client)?;
-        client.extend(["--era".into(), (*era).into()]);
-        let server = vec![peer.runner.clone(), place.word(peer.server)];
-        let outcome = Cell { name, client, server, way, known, ours: false, transcript: true }.run(place, flags)?;
-        tally.take(&format!("{} server:", peer.name), &outcome);
-    }
-    Ok(())
+/// What all cells have in common.
+struct Matrix<'a> {
+    place: &'a Place,
+    flags: &'a Flags,
+    built: &'a Built<'a>,
+    messages: &'a Messages<'a>,
 }
 
-fn theirs_to_ours(
-    place: &Place,
-    flags: &Flags,
-    built: &Built<'_>,
-    (host, peer, way): (Host, &Peer, Way),
-    tally: &mut Tally,
-) -> Result<()> {
-    for era in peer.asks {
-        let name = format!("{} client, {} server, {}, {era}", peer.name, host.name(), way.name());
-        if !flags.wants(&name) {
-            continue;
+impl Matrix<'_> {
+    fn ours_to_theirs(
+        &self,
+        (host, peer, way): (Host, &Peer, Way),
+        known: Option<&BTreeMap<String, String>>,
+        tally: &mut Tally,
+    ) -> Result<()> {
+        for era in peer.serves {
+            let name = format!("{} client, {} server, {}, {era}", host.name(), peer.name, way.name());
+            if !self.flags.wants(&name) {
+                continue;
+            }
+            let mut client = self.built.command(host, Program::Client)?;
+            client.extend(["--era".into(), (*era).into()]);
+            let server = vec![peer.runner.clone(), self.place.word(peer.server)];
+            let cell = Cell { name, client, server, way, known, ours: false, messages: self.messages };
+            tally.take(&format!("{} server:", peer.name), &cell.run(self.place, self.flags)?);
         }
-        let client = vec![peer.runner.clone(), place.word(peer.client), "--era".into(), (*era).into()];
-        let server = built.command(host, Program::Server)?;
-        let outcome =
-            Cell { name, client, server, way, known: None, ours: true, transcript: false }.run(place, flags)?;
-        tally.take(&format!("{} client:", peer.name), &outcome);
+        Ok(())
     }
-    Ok(())
+
+    fn theirs_to_ours(&self, (host, peer, way): (Host, &Peer, Way), tally: &mut Tally) -> Result<()> {
+        for era in peer.asks {
+            let name = format!("{} client, {} server, {}, {era}", peer.name, host.name(), way.name());
+            if !self.flags.wants(&name) {
+                continue;
+            }
+            let client = vec![peer.runner.clone(), self.place.word(peer.client), "--era".into(), (*era).into()];
+            let server = self.built.command(host, Program::Server)?;
+            let cell = Cell { name, client, server, way, known: None, ours: true, messages: self.messages };
+            tally.take(&format!("{} client:", peer.name), &cell.run(self.place, self.flags)?);
+        }
+        Ok(())
+    }
 }

@@ -11,6 +11,7 @@ mod demo;
 mod hosts;
 mod interop;
 mod licence;
+mod messages;
 mod place;
 mod probes;
 mod run;

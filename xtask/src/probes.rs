@@ -5,6 +5,7 @@ use crate::{
     Result,
     build::{Built, Host, Program},
     cells::{Flags, Outcome, Tally, Way, finish},
+    messages::Messages,
     place::Place,
     run::Job,
 };
@@ -12,14 +13,21 @@ use crate::{
 const EVERYTHING: &str = "tests/interop/servers/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
 const FILESYSTEM: &str = "tests/interop/servers/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
 
-pub(crate) fn run(place: &Place, flags: &Flags, built: &Built<'_>, tally: &mut Tally) -> Result<()> {
-    for host in Host::ALL {
+pub(crate) fn run(
+    place: &Place,
+    flags: &Flags,
+    built: &Built<'_>,
+    messages: &Messages<'_>,
+    tally: &mut Tally,
+) -> Result<()> {
+    for host in Host::NATIVE {
         for (server, way) in [("everything", Way::Stdio), ("everything", Way::Http), ("filesystem", Way::Stdio)] {
             let name = format!("{} client, {server} server, {}", host.name(), way.name());
             if !flags.wants(&name) {
                 continue;
             }
-            let outcome = probe(place, flags, built, host, server, way, &name)?;
+            let client = messages.watch(Job::of(built.command(host, Program::Probe)?));
+            let outcome = probe(place, flags, client, server, way, &name)?;
             println!("{}  {name} ({} checks)", if outcome.ok() { "ok    " } else { "FAILED" }, outcome.held);
             for (check, why) in &outcome.failed {
                 println!("    {check}: {why}");
@@ -30,17 +38,9 @@ pub(crate) fn run(place: &Place, flags: &Flags, built: &Built<'_>, tally: &mut T
     Ok(())
 }
 
-fn probe(
-    place: &Place,
-    flags: &Flags,
-    built: &Built<'_>,
-    host: Host,
-    server: &str,
-    way: Way,
-    name: &str,
-) -> Result<Outcome> {
+fn probe(place: &Place, flags: &Flags, client: Job, server: &str, way: Way, name: &str) -> Result<Outcome> {
     let steps = place.word(&format!("tests/interop/servers/{server}.json"));
-    let client = Job::of(built.command(host, Program::Probe)?).args(&["--steps", &steps]).limit(120);
+    let client = client.args(&["--steps", &steps]).limit(120);
     if way == Way::Http {
         // It cannot tell which port it got, so one is chosen that is free now.
         let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();

@@ -8,6 +8,7 @@ use crate::{
     check, corpus,
     count::{self, Count},
     demo, hosts, interop,
+    messages::Messages,
     place::Place,
     run::{Job, step, tell},
     setup,
@@ -72,7 +73,10 @@ pub(crate) fn passed(place: &Place, name: &str, job: &Job) -> Result<Count> {
 }
 
 fn core(place: &Place) -> Result<Count> {
-    let mut count = counted(place, "cargo test", &cargo(place, &["test", "--no-fail-fast"]), count::cargo)?;
+    let messages = Messages::of(place, "core")?;
+    let job = messages.watch(cargo(place, &["test", "--no-fail-fast"]));
+    let mut count = counted(place, "cargo test", &job, count::cargo)?;
+    count.add(Count::of(messages.check()?));
     let driver = cargo(place, &["test", "--quiet", "-p", "xtask"]);
     count.add(counted(place, "cargo test -p xtask", &driver, count::cargo)?);
     Ok(count)
@@ -86,7 +90,10 @@ fn python(place: &Place) -> Result<Count> {
         let job = Job::of(vec![python.python.clone(), "-m".into()]).args(words);
         job.folder(place.at("bindings-python")).limit(600)
     };
-    let mut count = counted(place, "pytest", &at(&["pytest", "-q", "-rs", "tests"]), count::pytest)?;
+    let messages = Messages::of(place, "python")?;
+    let job = messages.watch(at(&["pytest", "-q", "-rs", "tests"]));
+    let mut count = counted(place, "pytest", &job, count::pytest)?;
+    count.add(Count::of(messages.check()?));
     count.add(passed(place, "mypy mcp_keel", &at(&["mypy", "-p", "mcp_keel"]))?);
     // One by one, because modules of the same name are in them.
     for programs in ["fixture", "tests", "examples", "../tests/interop/probe/probe.py"] {
@@ -100,7 +107,9 @@ fn node(place: &Place) -> Result<Count> {
     build::hosts(place, &[Host::Node])?;
     let at = |words: &[&str]| Job::new(words).folder(place.at("bindings-node")).limit(600);
     let test = at(&["node", "--test", "--test-reporter=tap", "tests/"]);
-    let mut count = counted(place, "node --test", &test, count::node)?;
+    let messages = Messages::of(place, "node")?;
+    let mut count = counted(place, "node --test", &messages.watch(test), count::node)?;
+    count.add(Count::of(messages.check()?));
     let types = at(&["node", "node_modules/typescript/bin/tsc", "-p", "tsconfig.json"]);
     count.add(passed(place, "tsc", &types)?);
     Ok(count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -209,7 +210,9 @@ async def main() -> int:
     if options.http:
         transport = streamable_http_client(options.http)
     else:
-        transport = stdio_client(StdioServerParameters(command=options.command[0], args=options.command[1:]))
+        # The SDK would start the server without most of this environment.
+        command, *args = options.command
+        transport = stdio_client(StdioServerParameters(command=command, args=args, env=dict(os.environ)))
     return 0 if await Checks(transport, options.era, options.verbose).run() else 1
 
 

@@ -9,7 +9,7 @@ const flags = options();
 const { http, command } = flags;
 const transport = http
   ? new StreamableHTTPClientTransport(new URL(http))
-  : new StdioClientTransport({ command: command[0], args: command.slice(1) });
+  : new StdioClientTransport({ command: command[0], args: command.slice(1), env: process.env });
 const client = new Client({ name: 'keel-interop-client', version: '1.0.0' }, { capabilities: { elicitation: {} } });
 
 const adapter = {
