@@ -433,3 +433,50 @@ async fn a_crowd_is_served_or_told() {
     })
     .await;
 }
+
+/// The server program, with no more open files than that.
+#[cfg(unix)]
+async fn program(files: usize) -> (tokio::process::Child, SocketAddr) {
+    use tokio::io::{AsyncBufReadExt, BufReader};
+
+    let script = format!(r#"ulimit -n {files}; exec "$0" --http 0"#);
+    let mut command = tokio::process::Command::new("sh");
+    command.args(["-c", &script]).arg(common::example("fixture_server"));
+    let mut child = command.stdout(std::process::Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+    let mut line = String::new();
+    soon(BufReader::new(child.stdout.take().unwrap()).read_line(&mut line)).await.unwrap();
+    let port: u16 = line.trim().strip_prefix("listening ").unwrap().parse().unwrap();
+    (child, SocketAddr::from(([127, 0, 0, 1], port)))
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_without_descriptors_recovers() {
+    let (child, address) = program(40).await;
+    let running = Running { address, stop: Box::new(|| ()), task: tokio::spawn(async {}) };
+    let mut crowd = Vec::new();
+    for _ in 0..80 {
+        crowd.push(TcpStream::connect(address).await.unwrap());
+    }
+    crowd[0].write_all(PUT.as_bytes()).await.unwrap();
+    assert!(one(&mut crowd[0]).await.starts_with("HTTP/1.1 405 "));
+    drop(crowd);
+    running.is_well().await;
+    drop(child);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn sigterm_answers_what_runs() {
+    let (mut child, address) = program(1000).await;
+    let mut socket = TcpStream::connect(address).await.unwrap();
+    // Its first reports say that it runs.
+    socket.write_all(modern("count", &json!({"to": 1_000_000_000}), "").as_bytes()).await.unwrap();
+    soon(socket.read_exact(&mut [0; 200])).await.unwrap();
+    let process = i32::try_from(child.id().unwrap()).unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_raw(process).unwrap(), rustix::process::Signal::TERM)
+        .unwrap();
+    let answer = rest(&mut socket).await;
+    assert!(answer.contains("-32603") && answer.ends_with("\r\n0\r\n\r\n"), "{:?}", answer.get(answer.len() - 300..));
+    assert!(soon(child.wait()).await.unwrap().success());
+}
