@@ -170,12 +170,11 @@ async fn a_body_beyond_the_limit_is_answered_readably() {
         format!("{HEAD}content-length: {size}\r\n\r\n{body}"),
         format!("{HEAD}transfer-encoding: chunked\r\n\r\n{size:x}\r\n{body}\r\n0\r\n\r\n"),
     ] {
-        let (mut reader, mut writer) = TcpStream::connect(running.address).await.unwrap().into_split();
-        let sending = tokio::spawn(async move { writer.write_all(request.as_bytes()).await.map(|()| writer) });
+        // It sends everything before it reads anything.
+        let mut socket = soon(running.connect(request)).await;
         let mut answer = String::new();
-        soon(reader.read_to_string(&mut answer)).await.unwrap();
+        soon(socket.read_to_string(&mut answer)).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 413 ") && answer.contains("jsonrpc"), "{answer}");
-        sending.abort();
     }
     running.is_well().await;
 }
