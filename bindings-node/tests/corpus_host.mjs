@@ -1,70 +1,9 @@
-// One object of the flat surface, driven by JSON lines: `cargo xtask corpus --host node`.
+// One object of the addon, driven by JSON lines: `cargo xtask corpus --host node`.
 import { createRequire } from "node:module";
 import { readdirSync } from "node:fs";
+import { corpusHost, lineCutter } from "./corpus.mjs";
 
 const require = createRequire(import.meta.url);
 const addon = readdirSync(new URL("..", import.meta.url)).find((name) => /^mcp-keel\..*\.node$/.test(name));
-const { FlatServer, FlatClient, FlatHttp1 } = require(`../${addon}`);
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-let object;
-
-function create({ object: kind, config, seed }) {
-  if (kind === "http1") return new FlatHttp1();
-  const made = { server: FlatServer, client: FlatClient }[kind];
-  return new made(typeof config === "string" ? config : JSON.stringify(config), Buffer.from(seed, "hex"));
-}
-
-function argument(value) {
-  if (value === null || typeof value !== "object") return value;
-  if (typeof value.bytes === "string") return Buffer.from(value.bytes, "base64");
-  if (typeof value.utf8 === "string") return Buffer.from(value.utf8);
-  return JSON.stringify(value);
-}
-
-function text(value) {
-  if (typeof value === "string") return value;
-  try {
-    return utf8.decode(value);
-  } catch {
-    return { b64: value.toString("base64") };
-  }
-}
-
-function call({ method, args }) {
-  const name = method.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
-  const target = name === "target" ? FlatHttp1 : object;
-  const answer = target[name](...args.map(argument));
-  if (!Array.isArray(answer)) return { text: text(answer) };
-  const records = [];
-  for (let at = 0; at < answer.length; at += 6) {
-    const record = answer.slice(at, at + 6);
-    record[4] = text(record[4]);
-    records.push(record);
-  }
-  return { records };
-}
-
-function answer(line) {
-  try {
-    const asked = JSON.parse(line);
-    if (asked.op === "new") {
-      object = create(asked);
-      return { ok: true };
-    }
-    return call(asked);
-  } catch (error) {
-    return { error: { code: error.code ?? "host_error", message: error.message } };
-  }
-}
-
-// Cut at line feeds alone: readline also ends lines at characters that JSON strings may hold.
-let rest = Buffer.alloc(0);
-for await (const chunk of process.stdin) {
-  rest = Buffer.concat([rest, chunk]);
-  for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-    const line = rest.subarray(0, end).toString();
-    rest = rest.subarray(end + 1);
-    process.stdout.write(`${JSON.stringify(answer(line))}\n`);
-  }
-}
+const answer = lineCutter(corpusHost(require(`../${addon}`)));
+for await (const chunk of process.stdin) process.stdout.write(answer(chunk));

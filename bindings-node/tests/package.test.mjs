@@ -90,13 +90,13 @@ test("large texts cross whole", async () => {
 
 test("the corpus host speaks its protocol", async () => {
   const lines = [
-    { op: "new", object: "server", config: { info: { name: "a", version: "1" } }, seed: "00".repeat(32) },
+    { op: "new", object: "server", config: JSON.stringify({ info: { name: "a", version: "1" } }), seed: "00".repeat(32) },
     { op: "call", method: "open", args: [1, "pipe", 0] },
     { op: "call", method: "receive", args: [1, { utf8: '{"jsonrpc":"2.0","id":1,"method":"ping"}\n' }, 1000] },
     { op: "call", method: "call_info", args: [7] },
     { op: "new", object: "http1" },
     { op: "call", method: "target", args: ["http://localhost:8000/x"] },
-    { op: "new", object: "client", config: {}, seed: "00".repeat(32) },
+    { op: "new", object: "client", config: "{}", seed: "00".repeat(32) },
   ];
   const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
   const { stdout } = await run(process.execPath, [path("corpus_host.mjs")], { input });

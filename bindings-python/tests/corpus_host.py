@@ -17,9 +17,8 @@ from mcp_keel._native import FlatClient, FlatHttp1, FlatServer, NativeError
 def make(line: dict[str, Any]) -> Any:
     if line["object"] == "http1":
         return FlatHttp1()
-    config = line["config"]
     kind = {"server": FlatServer, "client": FlatClient}[line["object"]]
-    return kind(config if isinstance(config, str) else json.dumps(config), bytes.fromhex(line["seed"]))
+    return kind(line["config"], bytes.fromhex(line["seed"]))
 
 
 def argument(value: Any) -> Any:

@@ -6,7 +6,8 @@ import { parse, stringify } from "./json.js";
 import type { Link } from "./link.js";
 import { MemoryLink } from "./memory_link.js";
 import { rpcFailure } from "./outcomes.js";
-import { Server } from "./server.js";
+import type { Server } from "./server.js";
+import { type Trace, tracer } from "./trace.js";
 import type {
   CallToolResult,
   CompletionRequest,
@@ -54,7 +55,7 @@ export interface ClientOptions {
   /** Called when the server breaks a rule of the protocol. */
   onViolation?: (code: string, message: string) => void;
   /** Sees every message as JSON text, ">" sent and "<" received. */
-  trace?: (direction: ">" | "<", message: string) => void;
+  trace?: Trace;
   /** Integers beyond 2^53 are BigInt rather than an error. */
   bigint?: boolean;
   name?: string;
@@ -134,6 +135,7 @@ export class Client {
   /** @internal Use `Client.connect`. */
   constructor(link: Link, options: ClientOptions) {
     this.#options = options;
+    const trace = tracer("client", options.trace);
     const config = stringify({
       link: link.kind,
       ...(link.kind === "http" ? { url: link.url, headers: link.headers } : {}),
@@ -148,10 +150,11 @@ export class Client {
       revision: options.revision,
       timeoutMs: options.timeout,
       limits: options.limits,
+      trace: trace !== undefined,
     });
     this.#connection = new Connection(link, config, {
       bigint: options.bigint ?? false,
-      trace: options.trace,
+      trace,
       input: (method, params, signal) => this.#input(method, params, signal),
       notice: (method, params) => options.onNotice?.({ method, params }),
       violation: (code, message) => options.onViolation?.(code, message),
@@ -165,9 +168,10 @@ export class Client {
 
   /** @internal `http` makes the links to URLs. */
   static link(target: Target, options: ClientOptions, http = byFetch): Link {
-    if (target instanceof Server) return new MemoryLink(target);
     if (typeof target === "string" || target instanceof URL) return http(String(target), undefined, options);
     if (typeof target === "object" && target !== null && "kind" in target) return target;
+    // By what it does: a page that only has clients need not carry the class.
+    if (typeof target === "object" && target !== null && "pipe" in target) return new MemoryLink(target);
     if (typeof target === "object" && target !== null && "url" in target) return http(String(target.url), target.headers, options);
     throw new UsageError("a server is a URL, a description with `url` or `command`, a `Server`, or a link of your own", "usage");
   }

@@ -3,8 +3,8 @@ import { Deadline, Flusher, Outlet } from "./driver.js";
 import { Disconnected, fromCore, fromRecord, type KeelError, RequestTimeout, words } from "./errors.js";
 import { FIELDS, type FlatClient, hostEngine, now, randomSeed, type Records } from "./flat.js";
 import { parse, stringify } from "./json.js";
-import type { Exchange, HttpLink, Link, LinkEvents } from "./link.js";
-import { EventLines, Lines } from "./trace.js";
+import type { HttpLink, Link, LinkEvents } from "./link.js";
+import type { Trace } from "./trace.js";
 
 /** What the server said of itself when the connection was opened. */
 export interface Opened {
@@ -18,7 +18,7 @@ export interface Opened {
 /** What the connection asks of its client. */
 export interface ConnectionHost {
   bigint: boolean;
-  trace?: ((direction: ">" | "<", message: string) => void) | undefined;
+  trace?: Trace | undefined;
   /** The outcome for a request of the server, as JSON. */
   input(method: string, params: string, signal: AbortSignal): Promise<string>;
   notice(method: string, params: any): void;
@@ -48,9 +48,6 @@ export class Connection implements LinkEvents {
   readonly #deadline: Deadline;
   readonly #pending = new Map<number, Pending>();
   readonly #inputs = new Map<number, AbortController>();
-  readonly #bodies = new Map<number, Lines>();
-  readonly #sent: Lines | undefined;
-  readonly #received: Lines | undefined;
   #handles = 0;
   #over: Disconnected | undefined;
   #closing: Promise<void> | undefined;
@@ -71,19 +68,8 @@ export class Connection implements LinkEvents {
     this.#ready = new Promise((resolve, reject) => (this.#opened = { resolve, reject }));
     this.#ready.catch(() => {});
     this.#closed = new Promise((resolve) => (this.#ended = resolve));
-    const { trace } = host;
-    if (trace !== undefined) {
-      this.#sent = new Lines((message) => trace(">", message));
-      this.#received = new Lines((message) => trace("<", message));
-    }
     if (link.kind === "pipe") {
-      this.#outlet = new Outlet({
-        write: (bytes) => {
-          this.#sent?.push(bytes);
-          link.write(bytes);
-        },
-        close: () => link.close(),
-      });
+      this.#outlet = new Outlet({ write: (bytes) => link.write(bytes), close: () => link.close() });
     }
   }
 
@@ -146,37 +132,26 @@ export class Connection implements LinkEvents {
   // What links tell.
 
   receive(bytes: Uint8Array): void {
-    this.#received?.push(bytes);
     this.#feed((flat, time) => flat.receive(bytes, time));
   }
 
   ended(reason: string): void {
-    this.#received?.end();
     this.#feed((flat, time) => flat.ended(reason, time));
   }
 
   response(stream: number, status: number, headers: string): void {
-    const { trace } = this.#host;
-    if (trace !== undefined) {
-      const events = /^content-type: *text\/event-stream/im.test(headers);
-      this.#bodies.set(stream, new (events ? EventLines : Lines)((message) => trace("<", message)));
-    }
     this.#feed((flat, time) => flat.response(stream, status, headers, time));
   }
 
   body(stream: number, bytes: Uint8Array): void {
-    this.#bodies.get(stream)?.push(bytes);
     this.#feed((flat, time) => flat.body(stream, bytes, time));
   }
 
   end(stream: number): void {
-    this.#bodies.get(stream)?.end();
-    this.#bodies.delete(stream);
     this.#feed((flat, time) => flat.end(stream, time));
   }
 
   failed(stream: number, reason: string): void {
-    this.#bodies.delete(stream);
     this.#feed((flat, time) => flat.failed(stream, reason, time));
   }
 
@@ -220,9 +195,8 @@ export class Connection implements LinkEvents {
         this.#outlet?.close();
         return void (this.#outlet && this.#flusher.mark(this.#outlet));
       case "fetch":
-        return void this.#fetch(stream, name, text);
+        return void (this.#link as HttpLink).fetch(stream, name, text);
       case "abort":
-        this.#bodies.delete(stream);
         return void (this.#link as HttpLink).abort(stream);
       case "ready":
         return void this.#opened.resolve({ revision: name, ...JSON.parse(text) } as Opened);
@@ -247,19 +221,14 @@ export class Connection implements LinkEvents {
           this.#tell(() => this.#host.notice(name, parse(text || "{}", this.#host.bigint)), 0);
         };
       }
+      case "trace":
+        return () => this.#tell(() => this.#host.trace?.(name as ">" | "<", text, 1), 0);
       case "violation":
         return () => this.#host.violation(name, text);
       case "closed":
         return void this.#finish(name === "timeout" ? new RequestTimeout(text) : new Disconnected(text, name || undefined));
     }
     return undefined;
-  }
-
-  #fetch(stream: number, method: string, exchange: string): void {
-    const { trace } = this.#host;
-    const body = trace && (JSON.parse(exchange) as Exchange).body;
-    if (trace && body) trace(">", body);
-    (this.#link as HttpLink).fetch(stream, method, exchange);
   }
 
   #settle(handle: number, text: string): void {

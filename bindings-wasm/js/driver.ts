@@ -25,6 +25,11 @@ export class Deadline {
     this.#arm();
   }
 
+  /** Edge runtimes drop timers with the request that made them: each request brings this one to life again. */
+  renew(): void {
+    if (this.#due !== 0) this.#arm();
+  }
+
   hold(on: boolean): void {
     if (on === this.#held) return;
     this.#held = on;
@@ -137,16 +142,11 @@ export class Flusher {
 
 const later: (run: () => void) => unknown =
   (globalThis as { setImmediate?: (run: () => void) => unknown }).setImmediate ?? ((run) => setTimeout(run, 0));
-let turn: Promise<void> | undefined;
 
-/** Resolves when the host has had a turn: its timers ran, and what arrived was read. */
+/** Resolves when the host has had a turn: its timers ran, and what arrived was read. Not shared: on edge runtimes a
+ *  promise belongs to the request that made it. */
 export function nextTurn(): Promise<void> {
-  return (turn ??= new Promise((resolve) => {
-    later(() => {
-      turn = undefined;
-      resolve();
-    });
-  }));
+  return new Promise((resolve) => void later(resolve));
 }
 
 export function joined(chunks: readonly Uint8Array[]): Uint8Array {

@@ -1,17 +1,20 @@
 /** Everything this package throws. `code` is a stable word, the same in every language. */
 
 export class KeelError extends Error {
+  // Written out in every class: minifiers rename classes.
+  override readonly name: string = "KeelError";
   readonly code: string;
 
   constructor(message: string, code = "error") {
     super(message);
-    this.name = new.target.name;
     this.code = code;
   }
 }
 
 /** The caller asked for something that is not possible here; nothing was sent. */
 export class UsageError extends KeelError {
+  override readonly name: string = "UsageError";
+
   constructor(message: string, code = "usage") {
     super(message, code);
   }
@@ -19,6 +22,8 @@ export class UsageError extends KeelError {
 
 /** Data did not fit its schema, or a number has no exact value here ("unsafe_integer"). */
 export class InvalidError extends KeelError {
+  override readonly name: string = "InvalidError";
+
   constructor(message: string, code = "invalid") {
     super(message, code);
   }
@@ -26,6 +31,8 @@ export class InvalidError extends KeelError {
 
 /** One of the bounds in `limits` was reached. */
 export class LimitError extends KeelError {
+  override readonly name: string = "LimitError";
+
   constructor(message: string, code = "limit") {
     super(message, code);
   }
@@ -33,6 +40,8 @@ export class LimitError extends KeelError {
 
 /** No answer came in time. The peer was told that the request is cancelled. */
 export class RequestTimeout extends KeelError {
+  override readonly name: string = "RequestTimeout";
+
   constructor(message: string, code = "timeout") {
     super(message, code);
   }
@@ -40,6 +49,8 @@ export class RequestTimeout extends KeelError {
 
 /** The request was cancelled, by an AbortSignal or by the other side. */
 export class Cancelled extends KeelError {
+  override readonly name: string = "Cancelled";
+
   constructor(message: string, code = "cancelled") {
     super(message, code);
   }
@@ -47,6 +58,8 @@ export class Cancelled extends KeelError {
 
 /** The connection is gone. The message says why, with the last words of a dead child process. */
 export class Disconnected extends KeelError {
+  override readonly name: string = "Disconnected";
+
   constructor(message: string, code = "disconnected") {
     super(message, code);
   }
@@ -63,6 +76,7 @@ export interface RpcError {
  * `throw new PeerError("no such city", { rpcCode: -32602 })`.
  */
 export class PeerError extends KeelError {
+  override readonly name: string = "PeerError";
   readonly rpcCode: number;
   readonly data: unknown;
 

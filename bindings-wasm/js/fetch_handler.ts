@@ -4,41 +4,53 @@ import type { HttpSink, Serving } from "./serving.js";
 
 const NO_BODY = new Set([101, 204, 205, 304]);
 
-export async function fetchHandler(serving: Serving, request: Request): Promise<Response> {
+/** The part of an edge runtime's context that is used. */
+export interface FetchContext {
+  waitUntil?(work: Promise<unknown>): void;
+}
+
+export async function fetchHandler(serve: () => Serving, request: Request, context?: FetchContext): Promise<Response> {
   const url = new URL(request.url);
   let head = `${request.method} ${url.pathname}${url.search}`;
   // Hosts leave the Host header out of the request; the url has it.
   if (!request.headers.has("host")) head += `\nhost: ${url.host}`;
   for (const [name, value] of request.headers) head += `\n${name}: ${value}`;
   const body = new Uint8Array(await request.arrayBuffer());
-  return new Promise((resolve) => {
-    const answer = new Answer(resolve, serving, () => stream);
-    const stream = serving.request(head, body, answer);
-    if (request.signal.aborted) answer.drop();
-    else request.signal.addEventListener("abort", () => answer.drop(), { once: true });
-  });
+  const serving = serve();
+  const answer = new Answer(serving);
+  const stream = serving.request(head, body, answer);
+  const drop = (): void => {
+    answer.drop();
+    serving.gone(stream);
+  };
+  if (request.signal.aborted) drop();
+  else request.signal.addEventListener("abort", drop, { once: true });
+  if (typeof context?.waitUntil === "function") context.waitUntil(serving.settled(stream));
+  return answer.response(drop);
 }
 
-/** Becomes a Response with a fixed body when all of it comes in one turn, else one with a stream. */
+/**
+ * Becomes a Response with a fixed body when all of it comes in one turn, else one with a stream. What comes for it may
+ * come while another request is handled, and edge runtimes let each request touch only its own streams: so it is put
+ * down here, and taken by what the answered request awaits.
+ */
 class Answer implements HttpSink {
-  readonly #resolve: (response: Response) => void;
   readonly #serving: Serving;
-  readonly #stream: () => number;
   #status = 0;
   #headers: [string, string][] = [];
   #chunks: Uint8Array[] = [];
+  #bytes = 0;
   #last = false;
-  #over = false;
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #dropped = false;
+  #flushed = false;
+  #wake: () => void = () => {};
 
-  constructor(resolve: (response: Response) => void, serving: Serving, stream: () => number) {
-    this.#resolve = resolve;
+  constructor(serving: Serving) {
     this.#serving = serving;
-    this.#stream = stream;
   }
 
   get full(): boolean {
-    return (this.#controller?.desiredSize ?? 1) <= 0;
+    return this.#bytes >= FULL;
   }
 
   head(status: number, headers: string): void {
@@ -51,38 +63,46 @@ class Answer implements HttpSink {
 
   body(bytes: Uint8Array, last: boolean): void {
     if (bytes.length > 0) this.#chunks.push(bytes);
+    this.#bytes += bytes.length;
     this.#last ||= last;
   }
 
   /** The client no longer listens. */
   drop(): void {
-    if (this.#over) return;
-    this.#over = true;
-    this.#serving.gone(this.#stream());
-    this.#resolve(new Response(null, { status: 499 }));
+    this.#dropped = true;
+    this.#wake();
   }
 
   flush(): void {
-    if (this.#status === 0 || this.#over) return;
-    this.#over = this.#last;
-    if (this.#controller === undefined) {
-      if (this.#last) return this.#whole();
-      const source = {
-        start: (controller: ReadableStreamDefaultController<Uint8Array>) => {
-          this.#controller = controller;
-        },
-        pull: () => this.#serving.drained(),
-        cancel: () => this.drop(),
-      };
-      const stream = new ReadableStream<Uint8Array>(source, new ByteLengthQueuingStrategy({ highWaterMark: FULL }));
-      this.#resolve(new Response(stream, { status: this.#status, headers: this.#headers }));
-    }
-    for (const chunk of this.#chunks.splice(0)) this.#controller?.enqueue(chunk);
-    if (this.#last) this.#controller?.close();
+    if (this.#status === 0) return;
+    this.#flushed = true;
+    this.#wake();
   }
 
-  #whole(): void {
-    const body = NO_BODY.has(this.#status) ? null : (joined(this.#chunks) as BodyInit);
-    this.#resolve(new Response(body, { status: this.#status, headers: this.#headers }));
+  async response(drop: () => void): Promise<Response> {
+    while (!this.#flushed && !this.#dropped) await this.#news();
+    if (this.#dropped) return new Response(null, { status: 499 });
+    const init = { status: this.#status, headers: this.#headers };
+    if (this.#last) return new Response(NO_BODY.has(this.#status) ? null : (joined(this.#take()) as BodyInit), init);
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => this.#pull(controller);
+    return new Response(new ReadableStream<Uint8Array>({ pull, cancel: drop }, { highWaterMark: 0 }), init);
+  }
+
+  #news(): Promise<void> {
+    return new Promise((resolve) => (this.#wake = resolve));
+  }
+
+  async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    while (this.#chunks.length === 0 && !this.#last && !this.#dropped) await this.#news();
+    if (this.#dropped) return;
+    const { full } = this;
+    for (const chunk of this.#take()) controller.enqueue(chunk);
+    if (this.#last) controller.close();
+    if (full) this.#serving.drained();
+  }
+
+  #take(): Uint8Array[] {
+    this.#bytes = 0;
+    return this.#chunks.splice(0);
   }
 }

@@ -17,4 +17,5 @@ export type { Exchange, HttpLink, Link, LinkEvents, PipeLink } from "./link.js";
 export { base64, type PromptOutput, type ResourceOutput, type ToolOutput } from "./outcomes.js";
 export type { JsonSchema, Output, Schema, StandardSchema } from "./schema.js";
 export { type HttpRules, type PromptOptions, type ResourceOptions, Server, type ServerOptions, type ToolOptions } from "./server.js";
+export type { Trace } from "./trace.js";
 export type * from "./types.js";

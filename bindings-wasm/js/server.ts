@@ -2,7 +2,7 @@
 import type { Context } from "./context.js";
 import type { Sink } from "./driver.js";
 import { InvalidError, UsageError } from "./errors.js";
-import { fetchHandler } from "./fetch_handler.js";
+import { type FetchContext, fetchHandler } from "./fetch_handler.js";
 import { parse, stringify } from "./json.js";
 import {
   failure,
@@ -19,6 +19,7 @@ import {
 import { isPromise } from "./driver.js";
 import { jsonSchema, type JsonSchema, type Output, type Schema, validate } from "./schema.js";
 import { type Handler, Serving } from "./serving.js";
+import { type Trace, tracer } from "./trace.js";
 import type {
   CompletionRequest,
   CompletionValues,
@@ -54,6 +55,8 @@ export interface ServerOptions extends Implementation {
   onError?: (error: unknown, key: string) => void;
   /** Called when a client breaks a rule of the protocol. */
   onViolation?: (code: string, message: string) => void;
+  /** Sees every message as JSON text, ">" sent and "<" received. */
+  trace?: Trace;
   /** Called for notifications such as a change of the client's roots. */
   onNotice?: (method: string, params: any) => void;
 }
@@ -170,8 +173,12 @@ export class Server {
     this.#serving?.act((flat, now) => flat.log(0, stringify({ level, logger, data }), now));
   }
 
-  /** Handles one HTTP request: `export default { fetch: server.fetch }`. */
-  readonly fetch = (request: Request): Promise<Response> => fetchHandler(this.running(), request);
+  /**
+   * Handles one HTTP request: `export default { fetch: server.fetch }`. Edge runtimes hand in their context, by which a
+   * handler that waits for the user's answer outlives the request that started it.
+   */
+  readonly fetch = (request: Request, _environment?: unknown, context?: FetchContext): Promise<Response> =>
+    fetchHandler(() => this.running(), request, context);
 
   /** Serves one byte stream of newline-delimited messages. */
   pipe(sink: Sink): { receive(bytes: Uint8Array): void; end(): void; gone(): void; drained(): void } {
@@ -203,14 +210,22 @@ export class Server {
       }
       return this.#serving;
     }
-    const { name, version, title, description, icons, websiteUrl, onError, onViolation, onNotice, bigint, ...config } = this.#options;
+    const { name, version, title, description, icons, websiteUrl, onError, onViolation, onNotice, trace, bigint, ...config } = this.#options;
+    const told = tracer("server", trace);
     const text = stringify({
       ...config,
+      trace: told !== undefined,
       info: { name, version, title, description, icons, websiteUrl },
       completions: this.#handlers.has("completion/complete") || undefined,
       http: { ...config.http, ...http },
     });
-    this.#serving = new Serving(text, this.#catalog(), this.#handlers, { bigint: bigint ?? false, onError, onViolation, onNotice });
+    this.#serving = new Serving(text, this.#catalog(), this.#handlers, {
+      bigint: bigint ?? false,
+      onError,
+      onViolation,
+      onNotice,
+      trace: told,
+    });
     return this.#serving;
   }
 

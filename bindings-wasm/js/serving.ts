@@ -4,6 +4,7 @@ import { Deadline, Flusher, isPromise, Outlet, type Sink } from "./driver.js";
 import { fromCore, words } from "./errors.js";
 import { FIELDS, type FlatServer, hostEngine, now, randomSeed, type Records } from "./flat.js";
 import { stringify } from "./json.js";
+import type { Trace } from "./trace.js";
 
 /** What runs for one handler key. */
 export interface Handler {
@@ -30,6 +31,8 @@ export interface ServingOptions {
   onError?: ((error: unknown, key: string) => void) | undefined;
   /** A client broke a rule. */
   onViolation?: ((code: string, message: string) => void) | undefined;
+  /** Sees every message. */
+  trace?: Trace | undefined;
   /** A notification of a client that is worth telling. */
   onNotice?: ((method: string, params: any) => void) | undefined;
 }
@@ -48,6 +51,8 @@ export class Serving {
   #starting = false;
   /** Who waits for clients to read on. */
   #rooms: (() => void)[] = [];
+  /** Who waits for the handlers of a stream to end. */
+  readonly #settling = new Map<number, () => void>();
   readonly #deadline: Deadline;
   readonly #flusher = new Flusher();
   #streams = 0;
@@ -96,8 +101,17 @@ export class Serving {
   request(head: string, body: Uint8Array, sink: HttpSink): number {
     const stream = ++this.#streams;
     this.#answers.set(stream, sink);
+    this.#deadline.renew();
     this.act((flat, time) => flat.request(stream, head, body, time));
     return stream;
+  }
+
+  /** Resolves when no handler runs for that stream any more, be its answer sent or not. */
+  async settled(stream: number): Promise<void> {
+    while ([...this.#calls.values()].some((context) => context.stream === stream)) {
+      await new Promise<void>((resolve) => this.#settling.set(stream, resolve));
+    }
+    this.#settling.delete(stream);
   }
 
   /** One command to the core; what it refuses is thrown as UsageError. */
@@ -202,8 +216,9 @@ export class Serving {
         return this.#calls.get(id)?.answered(name, text);
       case "cancelled":
         this.#calls.get(id)?.cancel(text);
-        this.#calls.delete(id);
-        return;
+        return this.#forget(id);
+      case "trace":
+        return this.#tell(() => this.#options.trace?.(name as ">" | "<", text, id));
       case "notice":
         return this.#tell(() => this.#options.onNotice?.(name, JSON.parse(text || "{}")));
       case "violation":
@@ -264,7 +279,7 @@ export class Serving {
 
   #respond(context: Context, outcome: string): void {
     context.finish();
-    this.#calls.delete(context.call);
+    this.#forget(context.call);
     try {
       this.act((flat, time) => flat.respond(context.call, outcome, time));
     } catch (error) {
@@ -272,6 +287,12 @@ export class Serving {
       this.#tell(() => this.#options.onError?.(error, context.key));
       this.#feed((flat, time) => flat.respond(context.call, failure(words(error)), time));
     }
+  }
+
+  #forget(call: number): void {
+    const stream = this.#calls.get(call)?.stream;
+    this.#calls.delete(call);
+    if (this.#settling.size > 0 && stream !== undefined) this.#settling.get(stream)?.();
   }
 
   /** Input of a transport. What goes wrong with it is nobody's call: it ends the connections, not the process. */

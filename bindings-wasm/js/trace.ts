@@ -1,35 +1,25 @@
-/** Cuts what passes a link into messages, for the `trace` option. */
+/** Who is told of the messages of one client or server. */
 
-/** Lines of a byte stream: one message each. */
-export class Lines {
-  readonly #tell: (message: string) => void;
-  readonly #decoder = new TextDecoder();
-  #rest = "";
+/** Sees a message as JSON text: ">" sent, "<" received. What belongs to one pipe or session has one conversation; 0 is
+ *  a message that was refused before it belonged to any. A client has one conversation. */
+export type Trace = (direction: ">" | "<", message: string, conversation: number) => void;
 
-  constructor(tell: (message: string) => void) {
-    this.#tell = tell;
-  }
+/** Where a host writes down what all its objects exchange, when it was asked to. */
+type Journal = (role: "client" | "server") => Trace | undefined;
 
-  push(bytes: Uint8Array): void {
-    const parts = (this.#rest + this.#decoder.decode(bytes, { stream: true })).split(/\r?\n/);
-    this.#rest = parts.pop() ?? "";
-    for (const part of parts) if (part !== "") this.line(part);
-  }
+let journal: Journal | undefined;
 
-  end(): void {
-    if (this.#rest !== "") this.line(this.#rest);
-    this.#rest = "";
-  }
-
-  protected line(line: string): void {
-    this.#tell(line);
-  }
+/** For entry points of hosts that can write. */
+export function useJournal(host: Journal): void {
+  journal = host;
 }
 
-/** The `data` lines of an event stream. */
-export class EventLines extends Lines {
-  protected override line(line: string): void {
-    const data = /^data: ?(.+)/.exec(line)?.[1];
-    if (data !== undefined) super.line(data);
-  }
+/** The user's trace and the host's journal as one; undefined when there is neither. */
+export function tracer(role: "client" | "server", own: Trace | undefined): Trace | undefined {
+  const kept = journal?.(role);
+  if (own === undefined || kept === undefined) return own ?? kept;
+  return (direction, message, conversation) => {
+    kept(direction, message, conversation);
+    own(direction, message, conversation);
+  };
 }

@@ -110,6 +110,13 @@ pub trait Host {
     /// # Errors
     /// When the host itself fails.
     fn call(&mut self, method: &'static Method, args: &[Arg]) -> Result<Reply, String>;
+    /// Calls a method of it once for each list of arguments, in order. A host may be given them all before it answers.
+    ///
+    /// # Errors
+    /// When the host itself fails.
+    fn calls(&mut self, method: &'static Method, lists: &[Vec<Arg>]) -> Result<Vec<Reply>, String> {
+        lists.iter().map(|args| self.call(method, args)).collect()
+    }
 }
 
 /// The core in this process.
@@ -287,8 +294,16 @@ impl Program {
     }
 
     fn exchange(&mut self, line: &Json) -> Result<Json, String> {
+        self.send(&format!("{line}\n"))?;
+        self.answer()
+    }
+
+    fn send(&mut self, lines: &str) -> Result<(), String> {
         let input = self.input.as_mut().ok_or("the host program's input is closed")?;
-        input.write_all(format!("{line}\n").as_bytes()).and_then(|()| input.flush()).map_err(|e| e.to_string())?;
+        input.write_all(lines.as_bytes()).and_then(|()| input.flush()).map_err(|fault| fault.to_string())
+    }
+
+    fn answer(&mut self) -> Result<Json, String> {
         let mut answer = String::new();
         let length = self.output.read_line(&mut answer).map_err(|fault| fault.to_string())?;
         if length == 0 {
@@ -315,28 +330,53 @@ impl Host for Program {
         let answer = self.exchange(&Json::object([
             ("op", Json::string("new")),
             ("object", Json::string(object)),
-            ("config", config.clone()),
+            ("config", Json::string(config.to_string())),
             ("seed", Json::string(hex(seed))),
         ]))?;
         if answer.get("ok") == Some(&Json::Bool(true)) { Ok(None) } else { reply(&answer).map(Some) }
     }
 
     fn call(&mut self, method: &'static Method, args: &[Arg]) -> Result<Reply, String> {
-        let args = args.iter().map(|arg| match arg {
-            Arg::Int(value) => Json::int(*value),
-            Arg::Text(text) => Json::string(text.clone()),
-            Arg::Bytes(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => Json::object([("utf8", Json::string(text))]),
-                Err(_) => Json::object([("bytes", Json::string(crate::bytes::to_base64(bytes)))]),
-            },
-        });
-        let answer = self.exchange(&Json::object([
-            ("op", Json::string("call")),
-            ("method", Json::string(method.name)),
-            ("args", Json::Array(args.collect())),
-        ]))?;
+        let answer = self.exchange(&line(method, args))?;
         reply(&answer)
     }
+
+    /// As many lines at once as any pipe takes without being read: both ends may write at the same time.
+    fn calls(&mut self, method: &'static Method, lists: &[Vec<Arg>]) -> Result<Vec<Reply>, String> {
+        let mut replies = Vec::with_capacity(lists.len());
+        let (mut lines, mut sent) = (String::new(), 0);
+        for (at, args) in lists.iter().enumerate() {
+            lines.push_str(&format!("{}\n", line(method, args)));
+            sent += 1;
+            if lines.len() > PIPE / 2 || at + 1 == lists.len() {
+                self.send(&lines)?;
+                lines.clear();
+                for _ in 0..std::mem::take(&mut sent) {
+                    replies.push(reply(&self.answer()?)?);
+                }
+            }
+        }
+        Ok(replies)
+    }
+}
+
+/// What a pipe holds at least.
+const PIPE: usize = 1 << 14;
+
+fn line(method: &Method, args: &[Arg]) -> Json {
+    let args = args.iter().map(|arg| match arg {
+        Arg::Int(value) => Json::int(*value),
+        Arg::Text(text) => Json::string(text.clone()),
+        Arg::Bytes(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => Json::object([("utf8", Json::string(text))]),
+            Err(_) => Json::object([("bytes", Json::string(crate::bytes::to_base64(bytes)))]),
+        },
+    });
+    Json::object([
+        ("op", Json::string("call")),
+        ("method", Json::string(method.name)),
+        ("args", Json::Array(args.collect())),
+    ])
 }
 
 fn reply(answer: &Json) -> Result<Reply, String> {

@@ -212,17 +212,14 @@ impl Session<'_> {
         let args =
             args.iter().zip(letters).map(|(arg, letter)| self.arg(arg, letter)).collect::<Result<Vec<_>, _>>()?;
         let cut = args.iter().position(|arg| matches!(arg, Arg::Bytes(_))).filter(|_| is_cut(self.case.object, name));
-        let Some(at) = cut else { return self.call(method, args) };
+        let Some(at) = cut else { return self.call(method, vec![args]) };
         let Arg::Bytes(whole) = args[at].clone() else { return Ok(()) };
-        for piece in self.variant.cut(&whole) {
+        let cut = |piece| {
             let mut args = args.clone();
             args[at] = Arg::Bytes(piece);
-            self.call(method, args)?;
-            if matches!(self.last, Reply::Refused { .. }) {
-                break;
-            }
-        }
-        Ok(())
+            args
+        };
+        self.call(method, self.variant.cut(&whole).into_iter().map(cut).collect())
     }
 
     fn arg(&self, value: &Json, letter: char) -> Result<Arg, String> {
@@ -238,23 +235,29 @@ impl Session<'_> {
         }
     }
 
-    fn call(&mut self, method: &'static Method, mut args: Vec<Arg>) -> Result<(), String> {
+    /// Calls a method, once for each list of arguments. A refusal among several counts, whatever came after it.
+    fn call(&mut self, method: &'static Method, mut lists: Vec<Vec<Arg>>) -> Result<(), String> {
         if method.now {
-            args.push(Arg::Int(self.now));
+            lists.iter_mut().for_each(|args| args.push(Arg::Int(self.now)));
         }
-        let reply = self.host.call(method, &args)?;
-        if let Some(tap) = &mut self.tap {
-            tap.hear(method.name, &args, &reply);
-        }
-        self.invariants.watch(method.name, &args, &reply)?;
-        if let Reply::Records(records) = &reply {
-            if let Some(wait) = records.iter().rfind(|record| record.kind == "wait") {
-                self.due = wait.until;
+        let replies = self.host.calls(method, &lists)?;
+        self.last = Reply::Records(Vec::new());
+        for (args, reply) in lists.iter().zip(replies) {
+            if let Some(tap) = &mut self.tap {
+                tap.hear(method.name, args, &reply);
             }
-            self.pending.extend(records.iter().cloned());
+            self.invariants.watch(method.name, args, &reply)?;
+            if let Reply::Records(records) = &reply {
+                if let Some(wait) = records.iter().rfind(|record| record.kind == "wait") {
+                    self.due = wait.until;
+                }
+                self.pending.extend(records.iter().cloned());
+            }
+            self.outcome.replies.push(reply.clone());
+            if !matches!(self.last, Reply::Refused { .. }) {
+                self.last = reply;
+            }
         }
-        self.outcome.replies.push(reply.clone());
-        self.last = reply;
         Ok(())
     }
 }

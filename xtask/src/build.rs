@@ -1,8 +1,8 @@
-//! The three hosts, built, and the command lines of their programs.
+//! The hosts, built, and the command lines of their programs.
 use std::fs;
 
 use crate::{
-    Result,
+    Result, hosts,
     place::Place,
     run::{Job, need},
     setup,
@@ -14,22 +14,33 @@ pub(crate) enum Host {
     Rust,
     Python,
     Node,
+    Wasm,
+    Component,
+    Kotlin,
+    Swift,
 }
 
 impl Host {
-    pub(crate) const ALL: [Self; 3] = [Self::Rust, Self::Python, Self::Node];
+    /// Those that have a server and a client for every transport, and take part in the interop.
+    pub(crate) const NATIVE: [Self; 3] = [Self::Rust, Self::Python, Self::Node];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Rust, Self::Python, Self::Node, Self::Wasm, Self::Component, Self::Kotlin, Self::Swift];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Rust => "rust",
             Self::Python => "python",
             Self::Node => "node",
+            Self::Wasm => "wasm",
+            Self::Component => "component",
+            Self::Kotlin => "kotlin",
+            Self::Swift => "swift",
         }
     }
 
     pub(crate) fn named(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|host| host.name() == name);
-        found.ok_or_else(|| format!("there is no host {name}; hosts: rust python node").into())
+        found.ok_or_else(|| format!("there is no host {name}; hosts: {}", Self::ALL.map(Self::name).join(" ")).into())
     }
 }
 
@@ -65,6 +76,7 @@ impl Built<'_> {
                 let folder = |name: &str| place.word(&format!("bindings-node/examples/{name}"));
                 vec!["node".into(), folder("client.mjs"), "node".into(), folder("server.mjs")]
             }
+            other => return Err(format!("{} has no pair of examples", other.name()).into()),
         })
     }
 
@@ -95,6 +107,10 @@ impl Built<'_> {
                 };
                 vec!["node".into(), place.word(script)]
             }
+            (Host::Wasm, _) => return hosts::wasm::command(place, program),
+            (Host::Component, _) => return hosts::component::command(place, program),
+            (Host::Kotlin, _) => return hosts::kotlin::command(place, program),
+            (Host::Swift, _) => return hosts::swift::command(place, program),
         })
     }
 }
@@ -107,6 +123,10 @@ pub(crate) fn hosts<'p>(place: &'p Place, wanted: &[Host]) -> Result<Built<'p>> 
             Host::Rust => rust(place)?,
             Host::Python => built.python = Some(wheel(place)?),
             Host::Node => package(place)?,
+            Host::Wasm => hosts::wasm::build(place)?,
+            Host::Component => hosts::component::build(place)?,
+            Host::Kotlin => hosts::kotlin::build(place)?,
+            Host::Swift => hosts::swift::build(place)?,
         }
     }
     Ok(built)
@@ -148,7 +168,7 @@ fn wheel(place: &Place) -> Result<String> {
     Ok(python.python)
 }
 
-fn package(place: &Place) -> Result<()> {
+pub(crate) fn package(place: &Place) -> Result<()> {
     setup::node_modules(place, "bindings-node")?;
     let build = Job::new(&["node", "scripts/build.mjs"])
         .folder(place.at("bindings-node"))

@@ -66,7 +66,7 @@ const BUDGETS: [Budget; 8] = [
     Budget {
         what: "drivers of Python",
         folders: PYTHON,
-        names: &["driver", "eager", "engine", "http", "links", "machine"],
+        names: &["driver", "eager", "engine", "http", "links", "machine", "trace"],
         ending: "py",
         lines: 1400,
     },
@@ -90,6 +90,7 @@ const BUDGETS: [Budget; 8] = [
             "fetch_link",
             "flat",
             "http",
+            "journal",
             "link",
             "memory_link",
             "serving",

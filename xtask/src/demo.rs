@@ -10,11 +10,11 @@ use crate::{
 const ERAS: [&str; 2] = ["legacy", "modern"];
 
 pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
-    let built = build::hosts(place, &Host::ALL)?;
+    let built = build::hosts(place, &Host::NATIVE)?;
     let mut tally = Tally::default();
     let mut matrix = Vec::new();
-    for client in Host::ALL {
-        for server in Host::ALL {
+    for client in Host::NATIVE {
+        for server in Host::NATIVE {
             let mut words = Vec::new();
             for way in Way::ALL {
                 for era in ERAS {

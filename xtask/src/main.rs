@@ -8,6 +8,7 @@ mod check;
 mod corpus;
 mod count;
 mod demo;
+mod hosts;
 mod interop;
 mod licence;
 mod place;
@@ -27,10 +28,11 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const USAGE: &str = "usage: cargo xtask <verb>
 
   demo [--verbose] [--only TEXT]   every language's client with every language's server, both transports and eras
-  test [area...]                   everything that must pass; areas: check core python node corpus interop demo
-  setup [area...]                  installs what the areas need; areas: core python node interop
+  test [area...]                   everything that must pass; areas: check core python node wasm component kotlin swift
+                                   examples corpus interop demo
+  setup [area...]                  installs what the areas need; areas: core python node wasm component kotlin swift interop
   interop [--verbose] [--only TEXT]  our clients and servers with the official SDKs and public servers
-  corpus --host rust|python|node   the shared corpus through one host
+  corpus --host rust|python|node|wasm|component|kotlin|swift   the shared corpus through one host
   check                            format, lints, no_std, sizes, versions, licences";
 
 fn main() -> ExitCode {

@@ -7,6 +7,7 @@ use std::{
 use crate::{
     Result,
     count::Count,
+    hosts,
     place::{Place, hash},
     run::{Job, need},
 };
@@ -15,13 +16,17 @@ use crate::{
 const NO_STD: [&str; 2] = ["x86_64-unknown-none", "wasm32-unknown-unknown"];
 
 pub(crate) fn run(place: &Place, areas: &[&str]) -> Result<Count> {
-    let all = ["core", "python", "node", "interop"];
+    let all = ["core", "python", "node", "wasm", "component", "kotlin", "swift", "interop"];
     let mut count = Count::default();
     for area in if areas.is_empty() { &all } else { areas } {
         let done = match *area {
             "core" => no_std_target(place).map(drop),
             "python" => python(place).map(drop),
             "node" => node_modules(place, "bindings-node"),
+            "wasm" => hosts::wasm::setup(place),
+            "component" => hosts::component::setup(place),
+            "kotlin" => hosts::kotlin::setup(place),
+            "swift" => hosts::swift::setup(place),
             "interop" => interop(place).map(drop),
             other => Err(format!("there is no area {other}; areas: {}", all.join(" ")).into()),
         };
@@ -55,12 +60,12 @@ fn interpreter() -> String {
     std::env::var("KEEL_PYTHON").unwrap_or_else(|_| "python3".into())
 }
 
-fn bin(environment: &Path, name: &str) -> String {
+pub(crate) fn bin(environment: &Path, name: &str) -> String {
     environment.join("bin").join(name).to_string_lossy().into_owned()
 }
 
 /// An environment with exactly the packages of a requirements file; its folder.
-fn environment(place: &Place, requirements: &str) -> Result<PathBuf> {
+pub(crate) fn environment(place: &Place, requirements: &str) -> Result<PathBuf> {
     let python = interpreter();
     let mut content = fs::read(place.at(requirements))?;
     content.extend(Job::new(&[&python, "-VV"]).text()?.bytes());

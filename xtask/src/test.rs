@@ -7,7 +7,7 @@ use crate::{
     cells::Flags,
     check, corpus,
     count::{self, Count},
-    demo, interop,
+    demo, hosts, interop,
     place::Place,
     run::{Job, step, tell},
     setup,
@@ -15,11 +15,15 @@ use crate::{
 
 type Area = fn(&Place) -> Result<Count>;
 
-const AREAS: [(&str, Area); 8] = [
+const AREAS: [(&str, Area); 12] = [
     ("check", check::run),
     ("core", core),
     ("python", python),
     ("node", node),
+    ("wasm", hosts::wasm::test),
+    ("component", hosts::component::test),
+    ("kotlin", hosts::kotlin::test),
+    ("swift", hosts::swift::test),
     ("examples", examples),
     ("corpus", all_corpora),
     ("interop", |place| interop::run(place, &Flags::default())),
@@ -53,7 +57,7 @@ pub(crate) fn run(place: &Place, wanted: &[&str]) -> Result<Count> {
 }
 
 /// Runs a test program and reads its counts from its output.
-fn counted(place: &Place, name: &str, job: &Job, read: fn(&str) -> Count) -> Result<Count> {
+pub(crate) fn counted(place: &Place, name: &str, job: &Job, read: fn(&str) -> Count) -> Result<Count> {
     let log = place.log(name);
     let ended = job.run(&log)?;
     tell(name, &ended, &log);
@@ -63,7 +67,7 @@ fn counted(place: &Place, name: &str, job: &Job, read: fn(&str) -> Count) -> Res
 }
 
 /// Runs a program that only passes or fails.
-fn passed(place: &Place, name: &str, job: &Job) -> Result<Count> {
+pub(crate) fn passed(place: &Place, name: &str, job: &Job) -> Result<Count> {
     step(name, job, &place.log(name)).map(Count::of)
 }
 
@@ -103,9 +107,9 @@ fn node(place: &Place) -> Result<Count> {
 }
 
 fn all_corpora(place: &Place) -> Result<Count> {
-    let built = build::hosts(place, &Host::ALL)?;
+    let built = build::hosts(place, &Host::NATIVE)?;
     let mut count = Count::default();
-    for host in Host::ALL {
+    for host in Host::NATIVE {
         let one = corpus::through(place, &built, host)?;
         println!("        {one}");
         count.add(one);
@@ -115,7 +119,7 @@ fn all_corpora(place: &Place) -> Result<Count> {
 
 /// The programs that the README shows: each language's client starts its server and prints what that answers.
 fn examples(place: &Place) -> Result<Count> {
-    let built = build::hosts(place, &Host::ALL)?;
+    let built = build::hosts(place, &Host::NATIVE)?;
     let mut count = Count::default();
     for (host, expected) in [
         (Host::Rust, r#"{"sum":5}"#),

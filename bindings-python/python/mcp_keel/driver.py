@@ -18,6 +18,7 @@ from typing import Any
 
 from ._native import NativeError
 from .errors import InternalError, from_native
+from .trace import Tell
 
 # A stream with more than this to send is full: what may be lost is dropped, the rest waits.
 FULL = 4 * 1024 * 1024
@@ -25,6 +26,8 @@ FULL = 4 * 1024 * 1024
 
 class Pump:
     """Owns one core object: its deadline, and the order in which records are performed."""
+
+    trace: Tell | None
 
     def __init__(self, core: Any, loop: asyncio.AbstractEventLoop) -> None:
         self.core = core
@@ -107,6 +110,10 @@ class Pump:
             self.feed(method, *args)
         else:
             self.loop.call_soon_threadsafe(self.feed, method, *args)
+
+    def on_trace(self, stream: int, conversation: int, direction: str, text: str, until: int) -> None:
+        if self.trace is not None:
+            self.trace(direction, text, conversation)
 
     def report(self, message: str, error: BaseException) -> None:
         self.loop.call_exception_handler({"message": f"mcp_keel: {message}", "exception": error})

@@ -15,6 +15,7 @@ from .driver import Pump
 from .eager import spawner
 from .errors import InternalError, InvalidError, McpError, PeerError, UsageError, from_rpc, words
 from .schema import encode, failure, parse
+from .trace import Tell, tracer
 
 Handler = Callable[[Context, Any], Awaitable[str]]
 
@@ -26,10 +27,16 @@ class Engine(Pump):
     """One server in one event loop: its streams, and the calls that run."""
 
     def __init__(
-        self, config: dict[str, Any], catalog: str, handlers: dict[str, Handler], loop: asyncio.AbstractEventLoop
+        self,
+        config: dict[str, Any],
+        catalog: str,
+        handlers: dict[str, Handler],
+        loop: asyncio.AbstractEventLoop,
+        trace: Tell | None = None,
     ) -> None:
+        self.trace = tracer("server", trace)
         try:
-            core = FlatServer(encode(config), os.urandom(32))
+            core = FlatServer(encode({**config, "trace": self.trace is not None}), os.urandom(32))
         except NativeError as error:
             raise UsageError(str(error), code=error.code) from None
         super().__init__(core, loop)

@@ -187,37 +187,3 @@ class Memory:
 
     async def stop(self) -> None:
         self._engine.gone(self._stream)
-
-
-class Trace:
-    """Cuts what a stream carries into messages, for the user's `trace`."""
-
-    def __init__(self, tell: Callable[[str, str], object], direction: str) -> None:
-        self._tell = tell
-        self._direction = direction
-        self._rest = b""
-
-    def lines(self, data: bytes) -> None:
-        """Bytes of a pipe: one message a line."""
-        *whole, self._rest = (self._rest + data).split(b"\n")
-        for line in whole:
-            self.message(line)
-
-    def events(self, data: bytes) -> None:
-        """Bytes of an event stream: messages are in its `data` lines."""
-        *whole, self._rest = (self._rest + data).split(b"\n")
-        for line in whole:
-            if line.startswith(b"data:"):
-                self.message(line[5:].strip())
-
-    def part(self, data: bytes) -> None:
-        """Bytes of a body that is one message."""
-        self._rest += data
-
-    def end(self) -> None:
-        self.message(self._rest)
-        self._rest = b""
-
-    def message(self, data: bytes) -> None:
-        if data.strip():
-            self._tell(self._direction, data.decode("utf-8", "replace").strip())

@@ -24,8 +24,8 @@ from .errors import (
     words,
 )
 from .inputs import Inputs
-from .links import Trace
 from .schema import encode, failure
+from .trace import tracer
 
 Progress = Callable[[dict[str, Any]], object]
 
@@ -41,6 +41,9 @@ class Machine(Pump):
         on_notice: Callable[[str, dict[str, Any]], object] | None,
         trace: Callable[[str, str], object] | None,
     ) -> None:
+        told = None if trace is None else lambda direction, text, _: trace(direction, text)
+        self.trace = tracer("client", told)
+        config["trace"] = self.trace is not None
         try:
             core = FlatClient(encode(config), os.urandom(32))
         except NativeError as error:
@@ -53,15 +56,10 @@ class Machine(Pump):
         self._listening: dict[int, asyncio.Queue[Any]] = {}
         self._inputs = inputs
         self._on_notice = on_notice
-        self._trace = trace
         self._handles = 0
         self._pending: dict[int, tuple[asyncio.Future[str], Callable[[Any], None] | None]] = {}
         self._asked: dict[int, asyncio.Task[None]] = {}
         self._told: dict[Any, asyncio.Task[None]] = {}
-        self._bodies: dict[int, tuple[Trace, Callable[[bytes], None]]] = {}
-        self._sent = self._received = None
-        if trace is not None:
-            self._sent, self._received = Trace(trace, ">"), Trace(trace, "<")
 
     async def request(
         self,
@@ -123,8 +121,6 @@ class Machine(Pump):
     # What the link says.
 
     def receive(self, data: bytes) -> None:
-        if self._received is not None:
-            self._received.lines(data)
         self.feed(self.core.receive, data)
 
     def ended(self, reason: str) -> None:
@@ -132,40 +128,26 @@ class Machine(Pump):
             self.feed(self.core.ended, reason)
 
     def response(self, stream: int, status: int, headers: str) -> None:
-        if self._trace is not None:
-            trace = Trace(self._trace, "<")
-            streamed = "text/event-stream" in headers.lower()
-            self._bodies[stream] = (trace, trace.events if streamed else trace.part)
         self.feed(self.core.response, stream, status, headers)
 
     def body(self, stream: int, data: bytes) -> None:
-        if stream in self._bodies:
-            self._bodies[stream][1](data)
         self.feed(self.core.body, stream, data)
 
     def end(self, stream: int) -> None:
-        if stream in self._bodies:
-            self._bodies.pop(stream)[0].end()
         self.feed(self.core.end, stream)
 
     def failed(self, stream: int, reason: str) -> None:
-        self._bodies.pop(stream, None)
         self.feed(self.core.failed, stream, reason)
 
     # What the core says.
 
     def on_write(self, stream: int, id: int, name: str, text: bytes, until: int) -> None:
-        if self._sent is not None:
-            self._sent.lines(text)
         self.link.outlet.write(text)
 
     def on_fetch(self, stream: int, id: int, method: str, text: str, until: int) -> None:
-        if self._sent is not None:
-            self._sent.message((json.loads(text).get("body") or "").encode())
         self.pool.fetch(stream, method, text)
 
     def on_abort(self, stream: int, *_: Any) -> None:
-        self._bodies.pop(stream, None)
         self.pool.abort(stream)
 
     def on_ready(self, stream: int, id: int, revision: str, text: str, until: int) -> None:

@@ -32,7 +32,9 @@ class Server:
     bounds by name (`messageBytes`, `nesting`, `batch`, `sessions`, `pendingCalls`, `queueBytes`),
     `page_size` is how many entries a list answers at once (all), `cache` how long clients may keep lists
     (`{"ttlMs", "scope"}`), `capabilities` what is announced beside what is registered, `revisions` which
-    revisions of the protocol are spoken (all). Other arguments are members of the server's info.
+    revisions of the protocol are spoken (all). `trace(direction, text, conversation)` sees every message,
+    ">" sent and "<" received; those of one pipe or session have one conversation, 0 is a message that was
+    refused before it belonged to one. Other arguments are members of the server's info.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Server:
         cache: Mapping[str, Any] | None = None,
         limits: Mapping[str, int] | None = None,
         revisions: Sequence[str] | None = None,
+        trace: Callable[[str, str, int], object] | None = None,
         **info: Any,
     ) -> None:
         http: dict[str, Any] = {"path": path}
@@ -58,6 +61,7 @@ class Server:
                 http[key] = None if allowed == "any" else list(allowed)
         self.name = name
         self.path = path
+        self._trace = trace
         self._config = {
             "info": present({"name": name, "version": version, "title": title, **info}),
             **present({"instructions": instructions, "pageSize": page_size, "capabilities": capabilities}),
@@ -342,7 +346,7 @@ class Server:
         loop = asyncio.get_running_loop()
         engine = self._engines.get(loop)
         if engine is None:
-            engine = self._engines[loop] = Engine(self._config, self._listed(), self._handlers, loop)
+            engine = self._engines[loop] = Engine(self._config, self._listed(), self._handlers, loop, self._trace)
         return engine
 
 

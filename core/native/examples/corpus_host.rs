@@ -1,6 +1,6 @@
 //! Drives the flat objects of the core for the shared corpus: JSON lines in, JSON lines out, one object at a time.
 //!
-//! `{"op":"new","object":"server"|"client"|"http1","config":…,"seed":"hex"}` gives `{"ok":true}`;
+//! `{"op":"new","object":"server"|"client"|"http1","config":"…","seed":"hex"}` gives `{"ok":true}`;
 //! `{"op":"call","method":"receive","args":[1,{"utf8":"…"},1000]}` gives `{"records":[[kind,stream,id,name,text,until],…]}`
 //! or `{"text":…}`. Either may give `{"error":{"code":…,"message":…}}`. Bytes are `{"utf8":"…"}` or `{"bytes":"base64"}`;
 //! JSON payloads are passed on as they stand, or as a string that holds the text.
@@ -19,7 +19,7 @@ struct Operation {
     #[serde(default)]
     object: String,
     #[serde(default)]
-    config: Option<Box<RawValue>>,
+    config: String,
     #[serde(default)]
     seed: String,
     #[serde(default)]
@@ -96,7 +96,7 @@ fn perform(object: &mut Object, line: &str) -> Answer {
 
 fn create(object: &mut Object, operation: &Operation) -> Answer {
     *object = Object::None;
-    let config = operation.config.as_ref().map_or("{}", |config| config.get());
+    let config = operation.config.as_str();
     let seed = || seed(&operation.seed);
     *object = match operation.object.as_str() {
         "server" => Object::Server(Box::new(FlatServer::new(config, &seed()?)?)),

@@ -28,10 +28,11 @@ mod outbox;
 mod server;
 mod signal;
 mod timer;
+mod trace;
 
 pub use client::{
-    Call, Client, Command, Direction, ElicitRequest, Era, Listen, Mode, Notice, Options, Progress, Ready, Request,
-    Target, ToolRequest,
+    Call, Client, Command, ElicitRequest, Era, Listen, Mode, Notice, Options, Progress, Ready, Request, Target,
+    ToolRequest,
 };
 pub use error::{Error, McpError};
 pub use mcp_keel_core as core;
@@ -44,6 +45,8 @@ pub use server::{
     AnswerBody, Builder, CallInfo, Catalog, Connection, Context, HttpServer, IntoCompletion, IntoPromptResult,
     IntoReadResult, IntoToolResult, Level, Server,
 };
+
+pub use trace::Direction;
 
 /// What the methods of this crate return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

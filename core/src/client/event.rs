@@ -106,6 +106,13 @@ pub enum Event {
         /// Its parameters as JSON.
         params: String,
     },
+    /// A message on the wire; told when the configuration asks for it.
+    Trace {
+        /// We sent it; else it came.
+        sent: bool,
+        /// The message.
+        text: String,
+    },
     /// The server broke a rule.
     Violation {
         /// A stable word.

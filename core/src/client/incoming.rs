@@ -1,7 +1,7 @@
 //! What the server says: answers find their request, its own requests find the user, notifications find the host.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 
 use super::{Client, Ended, Event, Phase, Purpose, Role, listen};
 use crate::error::{Error, RpcError, code};
@@ -16,6 +16,9 @@ impl Client {
             return;
         }
         let limits = self.config.limits;
+        if self.config.trace {
+            self.trace(false, &String::from_utf8_lossy(text));
+        }
         match message::parse(text, &limits) {
             Ok(Parsed::One(message)) => self.take(stream, status, message, now),
             Ok(Parsed::Batch(parts)) if self.is_ready() && self.revision.rules().batching => {

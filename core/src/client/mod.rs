@@ -54,6 +54,8 @@ pub struct Config {
     pub max_rounds: u32,
     /// Bounds.
     pub limits: Limits,
+    /// Tell every message that comes and goes.
+    pub trace: bool,
     /// Every message goes on a stream of its own (HTTP), rather than all on one.
     pub own_streams: bool,
 }
@@ -325,11 +327,18 @@ impl Client {
         self.out.push_back(Output::Event(event));
     }
 
+    fn trace(&mut self, sent: bool, text: &str) {
+        if self.config.trace {
+            self.tell(Event::Trace { sent, text: text.to_string() });
+        }
+    }
+
     /// Sends a message without an answer.
     fn post(&mut self, text: String, method: Option<&str>, role: Role) -> u64 {
         let stream = if self.config.own_streams { self.new_stream() } else { 0 };
         let method = method.map(ToString::to_string);
         let (target, mirrored) = (None, Vec::new());
+        self.trace(true, &text);
         let outgoing = Outgoing { stream, text, method, target, mirrored, revision: self.revision, role };
         self.out.push_back(Output::Send(outgoing));
         stream
@@ -349,6 +358,7 @@ impl Client {
         let mirrored = self.mirrored_arguments(method, params);
         let stream = if self.config.own_streams { self.new_stream() } else { 0 };
         let (method, revision) = (Some(method.to_string()), self.revision);
+        self.trace(true, &text);
         self.out.push_back(Output::Send(Outgoing { stream, text, method, target, mirrored, revision, role }));
         if self.config.own_streams {
             self.by_stream.insert(stream, wire);

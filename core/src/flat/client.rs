@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use serde::Deserialize;
 
-use super::{FlatError, Record, Records};
+use super::{FlatError, Record, Records, direction};
 use crate::client::{Answer, Client, Config, Event, Options};
 use crate::error::RpcError;
 use crate::json::{self, Object, Raw};
@@ -54,6 +54,7 @@ struct FlatConfig {
     probe_ms: Option<f64>,
     timeout_ms: Option<f64>,
     max_rounds: Option<u32>,
+    trace: Option<bool>,
     limits: Option<Limits>,
 }
 
@@ -363,6 +364,7 @@ impl FlatConfig {
             timeout_ms: self.timeout_ms.map_or(60_000, millis),
             max_rounds: self.max_rounds.unwrap_or(16),
             limits,
+            trace: self.trace.unwrap_or(false),
             own_streams: false,
         })
     }
@@ -395,6 +397,7 @@ fn event_record(event: Event) -> Record {
         Event::Input { token, method, params } => record("input", token, method, params),
         Event::InputCancelled { token } => record("input_cancelled", token, "", ""),
         Event::Notice { handle, method, params } => record("notice", handle, method, params),
+        Event::Trace { sent, text } => record("trace", 0, direction(sent), text),
         Event::Violation { code, message } => record("violation", 0, code, message),
         Event::Closed { code, message } => record("closed", 0, code, message),
     }

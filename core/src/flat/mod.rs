@@ -46,6 +46,11 @@ impl Record {
     }
 }
 
+/// How `trace` names the way of a message.
+const fn direction(sent: bool) -> &'static str {
+    if sent { ">" } else { "<" }
+}
+
 /// Why a call did nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlatError {

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::{FlatError, Record, Records};
+use super::{FlatError, Record, Records, direction};
 use crate::link::headers::Headers;
 use crate::link::server::{Effect, ServerLink};
 use crate::server::{Config, Event};
@@ -202,6 +202,12 @@ fn event_record(event: Event) -> Record {
         Event::Notice { stream, method, params } => {
             Record { name: method, text: params.into_bytes(), ..Record::new("notice", stream) }
         }
+        Event::Trace { stream, peer, sent, text } => Record {
+            id: peer,
+            name: direction(sent).to_string(),
+            text: text.into_bytes(),
+            ..Record::new("trace", stream)
+        },
         Event::Violation { stream, code, message } => {
             Record { name: code.to_string(), text: message.into_bytes(), ..Record::new("violation", stream) }
         }

@@ -2,6 +2,7 @@
 
 pub mod client_http;
 pub mod client_pipe;
+mod cors;
 pub mod headers;
 pub mod http1;
 pub mod lines;

@@ -155,8 +155,8 @@ impl ServerLink {
         match self.streams.get_mut(&stream) {
             None => {}
             Some(Transport::Pipe { peer, lines }) => {
-                let (peer, server) = (*peer, &mut self.server);
-                lines.receive(bytes, |line| handle_line(server, peer, stream, line, now));
+                let mut at = Place { server: &mut self.server, effects: &mut self.effects, peer: *peer, stream, now };
+                lines.receive(bytes, |line| at.handle_line(line));
             }
             Some(Transport::Connection(conn)) => {
                 let mut events = Vec::new();
@@ -176,9 +176,10 @@ impl ServerLink {
         match self.streams.get_mut(&stream) {
             None => {}
             Some(Transport::Pipe { peer, lines }) => {
-                let (peer, server) = (*peer, &mut self.server);
-                lines.finish(|line| handle_line(server, peer, stream, line, now));
-                server.handle_end(peer);
+                let peer = *peer;
+                let mut at = Place { server: &mut self.server, effects: &mut self.effects, peer, stream, now };
+                lines.finish(|line| at.handle_line(line));
+                self.server.handle_end(peer);
             }
             Some(Transport::Connection(_)) => self.gone(stream),
         }
@@ -269,15 +270,26 @@ impl ServerLink {
         }
     }
 
+    /// Tells a message on the wire, where that was asked for.
+    pub(super) fn trace(&mut self, stream: StreamId, peer: PeerId, sent: bool, text: &[u8]) {
+        if self.server.config.trace {
+            self.effects.push_back(traced(stream, peer, sent, text));
+        }
+    }
+
     fn deliver(&mut self, output: Output) {
         match output {
-            Output::Send { peer, stream, text, last, status } => match self.pipes.get(&peer) {
+            Output::Send { peer, stream, text, last, status } => match self.pipes.get(&peer).copied() {
                 Some(pipe) => {
+                    self.trace(pipe, peer, true, text.as_bytes());
                     let mut bytes = text.into_bytes();
                     bytes.push(b'\n');
-                    self.effects.push_back(Effect::Write { stream: *pipe, bytes });
+                    self.effects.push_back(Effect::Write { stream: pipe, bytes });
                 }
-                None => self.http_send(peer, stream, text, last, status),
+                None => {
+                    self.trace(stream.unwrap_or(0), peer, true, text.as_bytes());
+                    self.http_send(peer, stream, text, last, status);
+                }
             },
             Output::Done { peer, stream } if !self.pipes.contains_key(&peer) => self.http_done(stream),
             Output::Done { .. } => {}
@@ -342,7 +354,8 @@ impl ServerLink {
     }
 
     /// The whole answer to an HTTP request.
-    pub(super) fn reply(&mut self, stream: StreamId, status: u16, headers: Headers, body: Vec<u8>) {
+    pub(super) fn reply(&mut self, stream: StreamId, status: u16, mut headers: Headers, body: Vec<u8>) {
+        self.let_read(stream, &mut headers);
         match self.streams.get(&stream) {
             Some(Transport::Connection(_)) => {
                 self.write_head(stream, status, &headers, Some(body));
@@ -356,7 +369,8 @@ impl ServerLink {
     }
 
     /// The answer to an HTTP request begins; [`Self::reply_part`] goes on.
-    pub(super) fn reply_head(&mut self, stream: StreamId, status: u16, headers: Headers) {
+    pub(super) fn reply_head(&mut self, stream: StreamId, status: u16, mut headers: Headers) {
+        self.let_read(stream, &mut headers);
         match self.streams.get(&stream) {
             Some(Transport::Connection(_)) => self.write_head(stream, status, &headers, None),
             _ => self.effects.push_back(Effect::Head { stream, status, headers }),
@@ -422,14 +436,34 @@ impl ServerLink {
     }
 }
 
-fn handle_line(server: &mut Server, peer: PeerId, stream: StreamId, line: Line<'_>, now: Millis) {
-    let limits = server.config.limits;
-    let parsed = match line {
-        Line::Text(text) => message::parse(text, &limits),
-        Line::TooLong(start) => Err(message::too_big(start, &limits)),
-    };
-    match parsed {
-        Ok(parsed) => server.handle(peer, stream, parsed, now),
-        Err(invalid) => server.handle_invalid(peer, stream, &invalid),
+fn traced(stream: StreamId, peer: PeerId, sent: bool, text: &[u8]) -> Effect {
+    let text = String::from_utf8_lossy(text).into_owned();
+    Effect::Event(Event::Trace { stream, peer, sent, text })
+}
+
+/// Where a line of a pipe arrived.
+struct Place<'a> {
+    server: &'a mut Server,
+    effects: &'a mut VecDeque<Effect>,
+    peer: PeerId,
+    stream: StreamId,
+    now: Millis,
+}
+
+impl Place<'_> {
+    fn handle_line(&mut self, line: Line<'_>) {
+        let limits = self.server.config.limits;
+        let (Line::Text(text) | Line::TooLong(text)) = line;
+        if self.server.config.trace {
+            self.effects.push_back(traced(self.stream, self.peer, false, text));
+        }
+        let parsed = match line {
+            Line::Text(text) => message::parse(text, &limits),
+            Line::TooLong(start) => Err(message::too_big(start, &limits)),
+        };
+        match parsed {
+            Ok(parsed) => self.server.handle(self.peer, self.stream, parsed, self.now),
+            Err(invalid) => self.server.handle_invalid(self.peer, self.stream, &invalid),
+        }
     }
 }

@@ -4,6 +4,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use super::cors;
 use super::headers::{self, Headers};
 use super::marks;
 use super::server::{Effect, ServerLink};
@@ -24,6 +25,8 @@ pub(super) struct Http {
     sessions: BTreeMap<String, Session>,
     by_peer: BTreeMap<PeerId, String>,
     idle: Deadlines<String>,
+    /// Pages of other origins that wait for the head of an answer.
+    origins: BTreeMap<StreamId, String>,
 }
 
 /// One HTTP request whose answer is not complete.
@@ -98,6 +101,13 @@ impl ServerLink {
         if let Err((status, code, why)) = self.admit(target, headers) {
             return self.reply_error(stream, status, None, code, why);
         }
+        if let Some(origin) = cors::origin(headers) {
+            if cors::is_preflight(method, headers) {
+                let answer = cors::preflight(headers, origin, self.allowed_methods());
+                return self.reply(stream, 204, answer, Vec::new());
+            }
+            self.http.origins.insert(stream, origin.to_string());
+        }
         match method {
             "POST" => self.post(stream, headers, body, now),
             "GET" | "DELETE" => match self.session_of(headers) {
@@ -115,12 +125,22 @@ impl ServerLink {
     }
 
     fn refuse_method(&mut self, stream: StreamId) {
-        let allowed = if self.serves_sessions() { "GET, POST, DELETE" } else { "POST" };
         let mut headers = Headers::new();
-        headers.push("allow", allowed);
+        headers.push("allow", self.allowed_methods());
         headers.push("content-type", "application/json");
         let error = RpcError::new(code::INVALID_REQUEST, "this HTTP method is not offered");
         self.reply(stream, 405, headers, message::write_error(None, &error).into_bytes());
+    }
+
+    fn allowed_methods(&self) -> &'static str {
+        if self.serves_sessions() { "GET, POST, DELETE" } else { "POST" }
+    }
+
+    /// Lets the page that waits for this answer read it.
+    pub(super) fn let_read(&mut self, stream: StreamId, headers: &mut Headers) {
+        if let Some(origin) = self.http.origins.remove(&stream) {
+            cors::let_read(headers, &origin);
+        }
     }
 
     fn serves_sessions(&self) -> bool {
@@ -176,7 +196,10 @@ impl ServerLink {
         let limits = self.server.config.limits;
         let parsed = match message::parse(body, &limits) {
             Ok(parsed) => parsed,
-            Err(invalid) => return self.reply_invalid(stream, &invalid),
+            Err(invalid) => {
+                self.trace(stream, 0, false, body);
+                return self.reply_invalid(stream, &invalid);
+            }
         };
         let is_request = matches!(parsed, Parsed::One(Message::Request { .. }));
         let exchange = |peer, role| Exchange { peer, role, streaming: false, is_request, takes_json, takes_events };
@@ -192,18 +215,24 @@ impl ServerLink {
                 return self.reply_error(stream, 406, id_of(&parsed), code::INVALID_REQUEST, why);
             }
             if let Err(error) = self.check_mirrors(&parsed, &params, headers) {
+                self.trace(stream, 0, false, body);
                 return self.reply_rpc(stream, 400, id_of(&parsed), &error);
             }
             let peer = self.server.open(Channel::Exchange);
             self.http.exchanges.insert(stream, exchange(peer, Role::Alone));
+            self.trace(stream, peer, false, body);
             return self.server.handle(peer, stream, parsed, now);
         }
         match self.place(headers, is_initialize, now) {
             Ok((peer, role)) => {
                 self.http.exchanges.insert(stream, exchange(peer, role));
+                self.trace(stream, peer, false, body);
                 self.server.handle(peer, stream, parsed, now);
             }
-            Err((status, code, why)) => self.reply_error(stream, status, id_of(&parsed), code, why),
+            Err((status, code, why)) => {
+                self.trace(stream, 0, false, body);
+                self.reply_error(stream, status, id_of(&parsed), code, why);
+            }
         }
     }
 
@@ -344,6 +373,7 @@ impl ServerLink {
 
     /// The client of an exchange left.
     pub(super) fn http_gone(&mut self, stream: StreamId) {
+        self.http.origins.remove(&stream);
         let Some(exchange) = self.http.exchanges.remove(&stream) else { return };
         match exchange.role {
             Role::Alone => self.server.handle_stream_closed(exchange.peer, "the client closed the stream"),
@@ -486,7 +516,9 @@ impl ServerLink {
     fn reply_rpc(&mut self, stream: StreamId, status: u16, id: Option<&Id>, error: &RpcError) {
         let mut headers = Headers::new();
         headers.push("content-type", "application/json");
-        self.reply(stream, status, headers, message::write_error(id, error).into_bytes());
+        let text = message::write_error(id, error);
+        self.trace(stream, 0, true, text.as_bytes());
+        self.reply(stream, status, headers, text.into_bytes());
     }
 }
 

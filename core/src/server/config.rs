@@ -40,6 +40,9 @@ pub struct Config {
     /// Bounds.
     #[serde(default)]
     pub limits: Limits,
+    /// Tell every message that comes and goes.
+    #[serde(default)]
+    pub trace: bool,
     /// The revisions to serve, newest first.
     #[serde(skip)]
     pub served: Vec<Revision>,

@@ -131,6 +131,17 @@ pub enum Event {
         /// `{"client":…,"capabilities":…}`.
         text: String,
     },
+    /// A message on the wire; told when the configuration asks for it.
+    Trace {
+        /// Where it travels.
+        stream: StreamId,
+        /// Whose it is; 0 for a message that was refused before it belonged to anyone.
+        peer: PeerId,
+        /// We sent it; else it came.
+        sent: bool,
+        /// The message.
+        text: String,
+    },
     /// A notification worth telling.
     Notice {
         /// Where.

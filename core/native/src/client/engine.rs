@@ -22,7 +22,7 @@ use tokio::{
 use super::{
     Progress, Ready,
     http::Fetcher,
-    options::{Direction, Notice, Options},
+    options::{Notice, Options},
 };
 use crate::{
     clock::Clock,
@@ -30,6 +30,7 @@ use crate::{
     model::Raw,
     outbox::Outbox,
     timer::Timer,
+    trace::tell,
 };
 
 /// Progress and notices that wait for a receiver; more are dropped, so that one that never looks costs little.
@@ -144,9 +145,6 @@ impl Engine {
     fn perform(self: &Arc<Self>, record: Record) {
         match record.kind {
             "write" => {
-                if let Some(trace) = &self.options.trace {
-                    trace(Direction::Sent, String::from_utf8_lossy(&record.text).trim_end());
-                }
                 // Callers wait for room; the server that reads nothing else is found by its timeouts.
                 let _ = self.outbox.push(record.text);
             }
@@ -169,6 +167,11 @@ impl Engine {
             "input" => self.input(record),
             "input_cancelled" => abort(&self.inputs, record.id),
             "notice" => self.notice(record),
+            "trace" => {
+                if let Some(trace) = &self.options.trace {
+                    tell(trace, &record);
+                }
+            }
             "close" => self.outbox.finish(),
             "closed" => self.closed(&record),
             "wait" => self.timer.set(record.until),
@@ -296,10 +299,6 @@ impl Engine {
     pub(super) async fn until_closed(&self) {
         let mut status = self.status.subscribe();
         let _ = status.wait_for(|status| matches!(status, Status::Closed(..))).await;
-    }
-
-    pub(super) fn trace(&self) -> Option<super::options::Trace> {
-        self.options.trace.clone()
     }
 }
 

@@ -11,10 +11,7 @@ use hyper_util::{
 };
 use serde::Deserialize;
 
-use super::{
-    engine::Engine,
-    options::{Direction, Trace},
-};
+use super::engine::Engine;
 use crate::error::Error;
 
 /// Below the five seconds after which common servers close idle connections, so that few requests meet a closing one.
@@ -68,11 +65,7 @@ impl Fetcher {
     }
 
     async fn run(&self, engine: &Arc<Engine>, stream: u64, method: &str, fetch: &[u8]) -> Result<(), String> {
-        let trace = engine.trace();
         let fetch: Fetch = serde_json::from_slice(fetch).map_err(|error| error.to_string())?;
-        if let (Some(trace), Some(body)) = (&trace, &fetch.body) {
-            trace(Direction::Sent, body);
-        }
         let response = self.client.request(request(method, fetch)?).await.map_err(|error| chain(&error))?;
         let (head, mut body) = response.into_parts();
         let mut lines = String::new();
@@ -80,19 +73,12 @@ impl Fetcher {
             let _ = writeln!(lines, "{name}: {}", String::from_utf8_lossy(value.as_bytes()));
         }
         let _ = engine.drive(|flat, now| flat.response(stream, head.status.as_u16(), &lines, now));
-        let mut lines = trace.map(Lines::new);
         loop {
             let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await;
             let Some(frame) = frame else { break };
             if let Ok(data) = frame.map_err(|error| chain(&error))?.into_data() {
-                if let Some(lines) = &mut lines {
-                    lines.add(&data);
-                }
                 let _ = engine.drive(|flat, now| flat.body(stream, &data, now));
             }
-        }
-        if let Some(lines) = &mut lines {
-            lines.end();
         }
         Ok(())
     }
@@ -142,34 +128,5 @@ impl Body for Whole {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.0.as_ref().map_or(0, |bytes| bytes.len() as u64))
-    }
-}
-
-/// Cuts received bytes into lines for the trace.
-pub(super) struct Lines {
-    trace: Trace,
-    rest: Vec<u8>,
-}
-
-impl Lines {
-    pub(super) fn new(trace: Trace) -> Self {
-        Self { trace, rest: Vec::new() }
-    }
-
-    pub(super) fn add(&mut self, mut bytes: &[u8]) {
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-            self.rest.extend_from_slice(&bytes[..end]);
-            self.end();
-            bytes = &bytes[end + 1..];
-        }
-        self.rest.extend_from_slice(bytes);
-    }
-
-    pub(super) fn end(&mut self) {
-        let line = std::mem::take(&mut self.rest);
-        let line = String::from_utf8_lossy(&line);
-        if !line.trim().is_empty() {
-            (self.trace)(Direction::Received, line.trim());
-        }
     }
 }

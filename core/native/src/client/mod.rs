@@ -14,7 +14,7 @@ use tokio::{sync::Mutex, task::JoinHandle};
 
 pub use self::{
     call::{Call, Listen, Progress, Request, ToolRequest},
-    options::{Command, Direction, ElicitRequest, Mode, Notice, Options, Target},
+    options::{Command, ElicitRequest, Mode, Notice, Options, Target},
 };
 use self::{
     engine::{Engine, Status},
@@ -24,6 +24,7 @@ use crate::{
     clock,
     error::Error,
     model::{Completion, Prompt, PromptResult, Raw, ReadResult, Resource, ResourceTemplate, Tool, ToolResult, raw},
+    trace::tracer,
 };
 
 /// A connection to one server. Cheap to clone; the connection ends with the last clone, or with [`close`](Self::close).
@@ -82,7 +83,7 @@ impl Client {
     /// # Errors
     /// `Disconnected` with the reason (exit code and last stderr of a program), `Timeout`, `Usage` when nothing both sides
     /// speak was found.
-    pub async fn connect(target: impl Into<Target>, options: Options) -> Result<Self, Error> {
+    pub async fn connect(target: impl Into<Target>, mut options: Options) -> Result<Self, Error> {
         let target = target.into();
         let mut config = options.config.clone();
         config
@@ -97,6 +98,8 @@ impl Client {
             config.insert("link".into(), "pipe".into());
             None
         };
+        options.trace = tracer("client", options.trace);
+        config.insert("trace".into(), options.trace.is_some().into());
         let flat = FlatClient::new(raw(config).get(), &clock::seed()?)?;
         let engine = Engine::new(flat, options, fetcher);
         let (link, process) = link(&engine, target)?;

@@ -9,11 +9,11 @@ use crate::{
     error::{Error, McpError, Outcome},
     model::{ElicitResult, Raw, Root},
     server::{Connection, Server},
+    trace::{Direction, Trace},
 };
 
 pub(super) type InputHandler = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = String> + Send>> + Send + Sync>;
 pub(super) type NoticeHandler = Arc<dyn Fn(Notice) + Send + Sync>;
-pub(super) type Trace = Arc<dyn Fn(Direction, &str) + Send + Sync>;
 
 /// Which era of the protocol to speak.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,15 +25,6 @@ pub enum Mode {
     Legacy,
     /// Every request stands alone.
     Modern,
-}
-
-/// Which way a traced message went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// From us.
-    Sent,
-    /// To us.
-    Received,
 }
 
 /// Something the server tells without being asked in particular.
@@ -170,10 +161,10 @@ impl Options {
         self
     }
 
-    /// Sees what is exchanged: on pipes every line, on HTTP every body, event streams line by line. Must not block.
+    /// Sees every message that is sent or comes, as JSON text. Must not block.
     #[must_use]
     pub fn trace(mut self, trace: impl Fn(Direction, &str) + Send + Sync + 'static) -> Self {
-        self.trace = Some(Arc::new(trace));
+        self.trace = Some(Arc::new(move |direction, message, _| trace(direction, message)));
         self
     }
 

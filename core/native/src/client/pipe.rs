@@ -14,7 +14,6 @@ use tokio::{
 
 use super::{
     engine::{Engine, lock},
-    http::Lines,
     options::Command,
 };
 use crate::error::Error;
@@ -54,16 +53,12 @@ pub(super) async fn run(engine: &Arc<Engine>, reader: impl AsyncRead + Unpin, wr
 
 /// Feeds the core until the end; tells why it came.
 async fn read(engine: &Arc<Engine>, mut reader: impl AsyncRead + Unpin) -> String {
-    let mut lines = engine.trace().map(Lines::new);
     let mut chunk = vec![0; CHUNK];
     loop {
         match reader.read(&mut chunk).await {
             Ok(0) => return "the other side closed the connection".into(),
             Err(error) => return error.to_string(),
             Ok(length) => {
-                if let Some(lines) = &mut lines {
-                    lines.add(&chunk[..length]);
-                }
                 let _ = engine.drive(|flat, now| flat.receive(&chunk[..length], now));
             }
         }

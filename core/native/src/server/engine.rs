@@ -3,9 +3,9 @@
 //! Every input is one call of [`Engine::drive`]: into the core, then its records are performed in order, all under the
 //! mutex and none of them waiting. Handlers start when the mutex is free again, and come back the same way.
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -26,6 +26,7 @@ use crate::{
     error::Error,
     outbox::{Outbox, Overflow},
     timer::Timer,
+    trace::{Trace, tell},
 };
 
 pub(crate) struct Engine {
@@ -39,6 +40,10 @@ pub(crate) struct Engine {
     /// How long an HTTP request may take to arrive, and a connection to begin one.
     pub(super) request_time: Duration,
     pub(super) idle_time: Duration,
+    trace: Option<Trace>,
+    /// What is to be traced when the mutex is free, and the turn of the one who tells it.
+    told: Mutex<VecDeque<Record>>,
+    telling: Mutex<()>,
 }
 
 struct State {
@@ -71,7 +76,7 @@ struct Running {
 }
 
 impl Engine {
-    pub(super) fn new(flat: FlatServer, limits: &Limits) -> Self {
+    pub(super) fn new(flat: FlatServer, limits: &Limits, trace: Option<Trace>) -> Self {
         let state = State {
             flat,
             catalog: Arc::default(),
@@ -89,6 +94,9 @@ impl Engine {
             message_limit: limits.message_bytes.min(usize::MAX - 1),
             request_time: patience(limits.http_request_ms),
             idle_time: patience(limits.http_idle_ms),
+            trace,
+            told: Mutex::default(),
+            telling: Mutex::default(),
         }
     }
 
@@ -106,12 +114,30 @@ impl Engine {
         let done = work(&mut state);
         let starts = std::mem::take(&mut state.starts);
         drop(state);
+        self.tell();
         if !starts.is_empty()
             && let Some(runtime) = self.runtime()
         {
             launch(starts, &runtime);
         }
         done
+    }
+
+    /// Tells what was traced, in order, outside the mutex: code of the user may call back into the server.
+    fn tell(&self) {
+        let Some(trace) = &self.trace else { return };
+        let told = || self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever adds something while another one tells leaves it to that one, who looks again after the turn.
+        while !told().is_empty() {
+            let _turn = match self.telling.try_lock() {
+                Ok(turn) => turn,
+                Err(TryLockError::Poisoned(turn)) => turn.into_inner(),
+                Err(TryLockError::WouldBlock) => return,
+            };
+            while let Some(record) = { told().pop_front() } {
+                tell(trace, &record);
+            }
+        }
     }
 
     fn lock(&self) -> Result<MutexGuard<'_, State>, FlatError> {
@@ -171,6 +197,7 @@ impl Engine {
                         call.shared.cancelled.set();
                     }
                 }
+                "trace" => self.told.lock().unwrap_or_else(PoisonError::into_inner).push_back(record),
                 "wait" => self.timer.set(record.until),
                 // opened, closed, notice, violation: information, and nothing here depends on it.
                 _ => {}

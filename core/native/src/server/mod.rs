@@ -35,6 +35,7 @@ use crate::{
     error::Error,
     model::{CompletionRequest, Prompt, Read, Resource, ResourceTemplate, Tool, raw},
     signal,
+    trace::{Direction, Trace, tracer},
 };
 
 /// How long a server that was closed takes for the last words of its connections.
@@ -63,6 +64,7 @@ impl Server {
             config: BTreeMap::from([("info".into(), info)]),
             limits: BTreeMap::new(),
             catalog: Catalog::default(),
+            trace: None,
         }
     }
 
@@ -180,6 +182,7 @@ impl Server {
 /// Describes a [`Server`].
 pub struct Builder {
     config: BTreeMap<String, Value>,
+    trace: Option<Trace>,
     limits: BTreeMap<String, Value>,
     catalog: Catalog,
 }
@@ -260,6 +263,14 @@ impl Builder {
         self
     }
 
+    /// Sees every message that is sent or comes, as JSON text, and the number of its conversation: the same for all of one
+    /// pipe or session, 0 when it was refused before it belonged to one. Must not block.
+    #[must_use]
+    pub fn trace(mut self, trace: impl Fn(Direction, &str, u64) + Send + Sync + 'static) -> Self {
+        self.trace = Some(Arc::new(trace));
+        self
+    }
+
     /// Sets any other part of the core's configuration (`http`, `pageSize`, `cache`, `capabilities`, …).
     #[must_use]
     pub fn config(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -274,10 +285,12 @@ impl Builder {
     pub fn build(mut self) -> Result<Server, Error> {
         let limits = Value::from_iter(self.limits);
         self.config.insert("limits".into(), limits.clone());
+        let trace = tracer("server", self.trace);
+        self.config.insert("trace".into(), trace.is_some().into());
         let config = raw(&self.config);
         let flat = FlatServer::new(config.get(), &clock::seed()?)?;
         let limits: Limits = serde_json::from_value(limits).map_err(Error::invalid)?;
-        let engine = Arc::new(Engine::new(flat, &limits));
+        let engine = Arc::new(Engine::new(flat, &limits, trace));
         engine.update(|catalog| *catalog = self.catalog)?;
         Ok(Server { engine })
     }
