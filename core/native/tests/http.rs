@@ -136,13 +136,13 @@ async fn requests_are_refused_by_their_head() {
     let running = serve(&fixture.server).await;
     let head = "POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
     for (rest, status, said) in [
-        ("content-length: 17825792\r\n\r\n{", "413", "the body is too long"),
-        ("content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", "400", "both Content-Length"),
-        ("host: localhost\r\ncontent-length: 2\r\n\r\n{}", "400", "Host"),
+        ("content-length: 17825792\r\n\r\n{", "413", "longer than"),
+        ("host: localhost\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}", "400", "Host"),
     ] {
         let answer = raw(&running, format!("{head}{rest}").as_bytes()).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
         assert!(answer.contains(said) && answer.contains(r#""jsonrpc":"2.0""#), "{answer}");
+        assert!(answer.contains("connection: close"), "{answer}");
     }
 }
 
@@ -245,6 +245,25 @@ async fn a_body_that_is_too_long_is_refused() {
     let server = Server::builder("small", "1").limit("messageBytes", 1000).build().unwrap();
     let response = server.answer_http(post(None, "x".repeat(1001))).await;
     assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+/// Where a request names its host in the target, as HTTP/2 does, that is the host.
+#[tokio::test]
+async fn the_target_may_name_the_host() {
+    let server = fixture().server;
+    for (uri, host, status) in [
+        ("http://localhost/mcp", None, StatusCode::METHOD_NOT_ALLOWED),
+        ("http://localhost/mcp", Some("elsewhere.example"), StatusCode::METHOD_NOT_ALLOWED),
+        ("http://elsewhere.example/mcp", Some("localhost"), StatusCode::FORBIDDEN),
+        ("http://elsewhere.example/mcp", None, StatusCode::FORBIDDEN),
+    ] {
+        let mut request = Request::put(uri);
+        if let Some(host) = host {
+            request = request.header("host", host);
+        }
+        let response = server.answer_http(request.body(String::new()).unwrap()).await;
+        assert_eq!(response.status(), status, "{uri} {host:?}");
+    }
 }
 
 #[tokio::test]

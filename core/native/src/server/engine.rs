@@ -8,9 +8,13 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
-use mcp_keel_core::flat::{FlatError, FlatServer, Record, Records};
+use mcp_keel_core::{
+    flat::{FlatError, FlatServer, Record, Records},
+    limits::Limits,
+};
 use tokio::{runtime::Handle, sync::oneshot, task::JoinHandle};
 
 use super::{
@@ -33,6 +37,9 @@ pub(crate) struct Engine {
     /// The runtime that serves, and the task there that waits for the core's deadlines.
     runtime: Mutex<Option<(Handle, JoinHandle<()>)>>,
     pub(super) message_limit: usize,
+    /// How long an HTTP request may take to arrive, and a connection to begin one.
+    pub(super) request_time: Duration,
+    pub(super) idle_time: Duration,
     trace: Option<Trace>,
     /// What is to be traced when the mutex is free, and the turn of the one who tells it.
     told: Mutex<VecDeque<Record>>,
@@ -69,7 +76,7 @@ struct Running {
 }
 
 impl Engine {
-    pub(super) fn new(flat: FlatServer, message_limit: usize, trace: Option<Trace>) -> Self {
+    pub(super) fn new(flat: FlatServer, limits: &Limits, trace: Option<Trace>) -> Self {
         let state = State {
             flat,
             catalog: Arc::default(),
@@ -84,7 +91,9 @@ impl Engine {
             clock: Clock::new(),
             timer: Arc::default(),
             runtime: Mutex::default(),
-            message_limit,
+            message_limit: limits.message_bytes.min(usize::MAX - 1),
+            request_time: patience(limits.http_request_ms),
+            idle_time: patience(limits.http_idle_ms),
             trace,
             told: Mutex::default(),
             telling: Mutex::default(),
@@ -204,13 +213,13 @@ impl Engine {
         state.starts.push(Start { shared, key: record.name, handler, input: text(record.text) });
     }
 
-    /// Opens a connection; what is to be written to it comes out of the outbox.
-    pub(super) fn open(self: &Arc<Self>, transport: &'static str) -> Result<(u64, Arc<Outbox>), FlatError> {
+    /// Opens a pipe; what is to be written to it comes out of the outbox.
+    pub(super) fn open(self: &Arc<Self>) -> Result<(u64, Arc<Outbox>), FlatError> {
         self.settle();
         let number = self.next_stream.fetch_add(1, Ordering::Relaxed);
         let outbox = Arc::<Outbox>::default();
         let stream = Stream { outbox: Arc::clone(&outbox), head: None };
-        self.opened(number, stream, |flat, now| flat.open(number, transport, now))?;
+        self.opened(number, stream, |flat, now| flat.open(number, "pipe", now))?;
         Ok((number, outbox))
     }
 
@@ -354,6 +363,11 @@ fn finish(state: &mut State, stream: u64) {
     if let Some(stream) = state.streams.remove(&stream) {
         stream.outbox.finish();
     }
+}
+
+/// A limit of milliseconds. Some weeks are as good as for ever, and can be added to any instant.
+fn patience(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds.min(u32::MAX.into()))
 }
 
 /// Text of the core is UTF-8 by its contract.

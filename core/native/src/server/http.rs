@@ -1,21 +1,11 @@
-//! HTTP/1.1: connections of our own, and single requests of hosts with an HTTP stack. Which request gets which answer is
-//! the core's business.
-use std::{
-    convert::Infallible,
-    fmt::Write as _,
-    io::Write as _,
-    net::SocketAddr,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+//! The HTTP server: hyper speaks HTTP/1.1 on its connections; how many, how long and until when is decided here.
+use std::{convert::Infallible, io::Write as _, net::SocketAddr, sync::Arc, time::Duration};
 
-use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
-use http_body::{Body, Frame, SizeHint};
+use http::{Request, Response};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
 use tokio::{
-    io::AsyncReadExt as _,
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     task::JoinSet,
     time::timeout,
@@ -23,12 +13,12 @@ use tokio::{
 
 use super::{
     GRACE,
+    answer::{AnswerBody, answer, arrive},
     engine::Engine,
-    pipe::{self, Gone},
+    pace::{Pace, Paced},
 };
 use crate::{
     error::Error,
-    outbox::Outbox,
     signal::{Signal, asked_to_end},
 };
 
@@ -36,8 +26,8 @@ use crate::{
 const CONNECTIONS: usize = 4096;
 /// What a connection beyond that gets.
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
-/// How long the host's own stack may take between two parts of a body.
-const IDLE: Duration = Duration::from_secs(30);
+/// Bytes of a request's head, and of what is read or written at once.
+const BUFFER: usize = 64 << 10;
 /// How long a closed connection is still read, so that its last answer is not lost to a client that is still sending.
 const LINGER: Duration = Duration::from_secs(1);
 
@@ -121,120 +111,57 @@ fn refuse(socket: TcpStream) {
     }
 }
 
-/// The core itself speaks HTTP/1.1 here.
-async fn connection(engine: Arc<Engine>, socket: TcpStream, stop: Arc<Signal>) {
+async fn connection(engine: Arc<Engine>, mut socket: TcpStream, stop: Arc<Signal>) {
     let _ = socket.set_nodelay(true);
-    let (mut reader, writer) = socket.into_split();
-    if pipe::serve(&engine, "http1", &mut reader, writer, std::future::pending()).await.is_ok() {
-        let mut chunk = vec![0; 4 << 10];
-        let rest = timeout(LINGER, async { while matches!(reader.read(&mut chunk).await, Ok(1..)) {} });
+    let pace = Arc::new(Pace::new(engine.request_time, engine.idle_time));
+    let ended = {
+        let service = service_fn(|request| one(Arc::clone(&engine), Arc::clone(&pace), request));
+        let io = TokioIo::new(Paced { socket: &mut socket, pace: Arc::clone(&pace) });
+        let mut http = http1::Builder::new();
+        http.header_read_timeout(None).max_buf_size(BUFFER).max_header_size(BUFFER);
+        let serving = http.serve_connection(io, service);
+        tokio::pin!(serving);
         tokio::select! {
-            _ = rest => {}
-            () = stop.wait() => {}
+            biased;
+            () = stop.wait() => {
+                if pace.is_arriving() {
+                    return;
+                }
+                serving.as_mut().graceful_shutdown();
+                pace.keep(serving).await
+            }
+            ended = pace.keep(serving.as_mut()) => ended,
         }
+    };
+    match ended {
+        Some(Ok(())) => linger(socket, &stop).await,
+        Some(Err(error)) if error.is_parse() => linger(socket, &stop).await,
+        // The client is gone, or not worth waiting for.
+        Some(Err(_)) | None => {}
     }
 }
 
-/// Answers one request of any hyper server.
-pub(super) async fn answer<B>(engine: Arc<Engine>, request: Request<B>) -> Result<Response<AnswerBody>, Infallible>
-where
-    B: Body<Data = Bytes> + Unpin,
-{
-    let head = head_text(&request);
-    let body = match read_body(request.into_body(), engine.message_limit).await {
-        Ok(body) => body,
-        Err(status) => return Ok(bare(status)),
+async fn one(
+    engine: Arc<Engine>,
+    pace: Arc<Pace>,
+    request: Request<Incoming>,
+) -> Result<Response<AnswerBody>, Infallible> {
+    let arrived = arrive(&engine, request, pace.begin()).await;
+    let turn = pace.arrived();
+    let mut response = match arrived {
+        Ok(request) => answer(engine, request).await,
+        Err(refusal) => refusal,
     };
-    let Ok((stream, head, outbox)) = engine.request(&head, &body) else {
-        return Ok(bare(StatusCode::INTERNAL_SERVER_ERROR));
-    };
-    drop(body);
-    let body = AnswerBody { outbox, gone: Some(Gone { engine, stream }) };
-    let Ok(head) = head.await else { return Ok(bare(StatusCode::INTERNAL_SERVER_ERROR)) };
-    let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(head.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    for (name, value) in head.lines.lines().filter_map(|line| line.split_once(':')) {
-        let name = HeaderName::try_from(name.trim());
-        let value = HeaderValue::try_from(value.trim());
-        if let (Ok(name), Ok(value)) = (name, value) {
-            response.headers_mut().append(name, value);
-        }
-    }
+    response.body_mut().turn = Some(turn);
     Ok(response)
 }
 
-fn head_text<B>(request: &Request<B>) -> String {
-    let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
-    let mut head = format!("{} {target}", request.method());
-    for (name, value) in request.headers() {
-        let _ = write!(head, "\n{name}: {}", String::from_utf8_lossy(value.as_bytes()));
-    }
-    head
-}
-
-/// Reads up to one byte more than the limit: enough for the core to see that it is too much.
-async fn read_body(mut body: impl Body<Data = Bytes> + Unpin, limit: usize) -> Result<Vec<u8>, StatusCode> {
-    let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    if expected > limit {
-        // Refused by its length, whatever is in it.
-        return Ok(vec![0; limit + 1]);
-    }
-    let mut bytes = Vec::with_capacity(expected.min(limit));
-    while bytes.len() <= limit {
-        let frame = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
-        match timeout(IDLE, frame).await {
-            Err(_) => return Err(StatusCode::REQUEST_TIMEOUT),
-            Ok(None) => break,
-            Ok(Some(Err(_))) => return Err(StatusCode::BAD_REQUEST),
-            Ok(Some(Ok(frame))) => {
-                if let Ok(data) = frame.into_data() {
-                    let fits = data.len().min(limit + 1 - bytes.len());
-                    bytes.extend_from_slice(&data[..fits]);
-                }
-            }
-        }
-    }
-    Ok(bytes)
-}
-
-fn bare(status: StatusCode) -> Response<AnswerBody> {
-    let outbox = Arc::<Outbox>::default();
-    outbox.finish();
-    let mut response = Response::new(AnswerBody { outbox, gone: None });
-    *response.status_mut() = status;
-    response
-}
-
-/// A streaming answer. Dropped before its end, it tells the core that the client is gone.
-pub struct AnswerBody {
-    outbox: Arc<Outbox>,
-    gone: Option<Gone>,
-}
-
-impl Body for AnswerBody {
-    type Data = Bytes;
-    type Error = Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        match ready!(self.outbox.poll_take(context)) {
-            Some(chunk) => Poll::Ready(Some(Ok(Frame::data(chunk)))),
-            None if self.outbox.is_gone() => {
-                // An error, not an end: a cut answer must not look like a whole one.
-                self.gone = None;
-                Poll::Ready(Some(Err(Error::Disconnected("the client reads too slowly".into()))))
-            }
-            None => {
-                self.gone = None;
-                Poll::Ready(None)
-            }
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.outbox.remaining() == Some(0)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.outbox.remaining().map_or_else(SizeHint::new, SizeHint::with_exact)
+async fn linger(mut socket: TcpStream, stop: &Signal) {
+    let _ = socket.shutdown().await;
+    let mut chunk = vec![0; 4 << 10];
+    let rest = timeout(LINGER, async { while matches!(socket.read(&mut chunk).await, Ok(1..)) {} });
+    tokio::select! {
+        _ = rest => {}
+        () = stop.wait() => {}
     }
 }

@@ -1,31 +1,34 @@
 //! Servers: declare what you offer, then serve it on stdio, HTTP, any byte streams, or in memory.
+mod answer;
 mod catalog;
 mod context;
 mod engine;
 mod handler;
 mod http;
+mod pace;
 mod pipe;
 mod running;
 mod stdio;
 
 use std::{collections::BTreeMap, convert::Infallible, future::Future, sync::Arc, time::Duration};
 
-use mcp_keel_core::flat::FlatServer;
+use mcp_keel_core::{flat::FlatServer, limits::Limits};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncRead, AsyncWrite, DuplexStream},
     net::ToSocketAddrs,
     sync::oneshot,
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 use self::engine::Engine;
 pub use self::{
+    answer::AnswerBody,
     catalog::Catalog,
     context::{CallInfo, Context, Level},
     handler::{IntoCompletion, IntoPromptResult, IntoReadResult, IntoToolResult},
-    http::{AnswerBody, HttpServer},
+    http::HttpServer,
 };
 use crate::{
     clock,
@@ -35,8 +38,6 @@ use crate::{
     trace::{Direction, Trace, tracer},
 };
 
-/// The core's default bound of one message; given to it explicitly, so that both sides have the same number.
-const MESSAGE_BYTES: usize = 16 << 20;
 /// How long a server that was closed takes for the last words of its connections.
 const GRACE: Duration = Duration::from_secs(2);
 /// Bytes in flight in one direction of an in-memory connection.
@@ -61,7 +62,7 @@ impl Server {
         let info = json!({"name": name.into(), "version": version.into()});
         Builder {
             config: BTreeMap::from([("info".into(), info)]),
-            limits: BTreeMap::from([("messageBytes".into(), MESSAGE_BYTES.into())]),
+            limits: BTreeMap::new(),
             catalog: Catalog::default(),
             trace: None,
         }
@@ -74,7 +75,7 @@ impl Server {
     /// `Usage` when the server is closed.
     pub async fn serve_stdio(&self) -> Result<(), Error> {
         let (reader, writer, left) = stdio::streams();
-        let serving = pipe::serve(&self.engine, "pipe", reader, writer, left);
+        let serving = pipe::serve(&self.engine, reader, writer, left);
         tokio::pin!(serving);
         let served = tokio::select! {
             served = serving.as_mut() => served,
@@ -99,7 +100,7 @@ impl Server {
         reader: impl AsyncRead + Send + Unpin,
         writer: impl AsyncWrite + Send + Unpin,
     ) -> Result<(), Error> {
-        pipe::serve(&self.engine, "pipe", reader, writer, std::future::pending()).await
+        pipe::serve(&self.engine, reader, writer, std::future::pending()).await
     }
 
     /// Opens a connection in this process and serves it in a task.
@@ -112,7 +113,7 @@ impl Server {
             let (reader, writer) = tokio::io::split(ours);
             let left = async { drop(present.await) };
             // The client knows why its connection ended.
-            let _ = pipe::serve(&engine, "pipe", reader, writer, left).await;
+            let _ = pipe::serve(&engine, reader, writer, left).await;
         });
         Connection { stream, presence }
     }
@@ -139,9 +140,10 @@ impl Server {
     where
         B: http_body::Body<Data = bytes::Bytes> + Unpin,
     {
-        match http::answer(Arc::clone(&self.engine), request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
+        let by = Instant::now() + self.engine.request_time;
+        match answer::arrive(&self.engine, request, by).await {
+            Ok(request) => answer::answer(Arc::clone(&self.engine), request).await,
+            Err(refusal) => refusal,
         }
     }
 
@@ -281,13 +283,14 @@ impl Builder {
     /// # Errors
     /// `Usage` when the configuration or a declaration is not valid.
     pub fn build(mut self) -> Result<Server, Error> {
-        let limit = self.limits.get("messageBytes").and_then(Value::as_u64).unwrap_or(MESSAGE_BYTES as u64);
-        self.config.insert("limits".into(), Value::from_iter(self.limits));
+        let limits = Value::from_iter(self.limits);
+        self.config.insert("limits".into(), limits.clone());
         let trace = tracer("server", self.trace);
         self.config.insert("trace".into(), trace.is_some().into());
         let config = raw(&self.config);
         let flat = FlatServer::new(config.get(), &clock::seed()?)?;
-        let engine = Arc::new(Engine::new(flat, usize::try_from(limit).unwrap_or(usize::MAX - 1), trace));
+        let limits: Limits = serde_json::from_value(limits).map_err(Error::invalid)?;
+        let engine = Arc::new(Engine::new(flat, &limits, trace));
         engine.update(|catalog| *catalog = self.catalog)?;
         Ok(Server { engine })
     }

@@ -1,4 +1,4 @@
-//! Connections: a pair of byte streams, with newline JSON or HTTP/1.1 on them.
+//! Connections: a pair of byte streams with newline JSON on them.
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
@@ -12,12 +12,11 @@ const CHUNK: usize = 64 << 10;
 /// `left` ends when it is known that the peer does not read either: then what still runs is cancelled.
 pub(super) async fn serve(
     engine: &Arc<Engine>,
-    transport: &'static str,
     mut reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
     left: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    let (stream, outbox) = engine.open(transport)?;
+    let (stream, outbox) = engine.open()?;
     let guard = Gone { engine: Arc::clone(engine), stream };
     let read = async {
         let mut chunk = vec![0; CHUNK];
