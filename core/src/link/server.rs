@@ -89,6 +89,8 @@ pub struct ServerLink {
     waiting: Deadlines<StreamId>,
     /// Connections whose answer is complete, so that their next request can be read.
     ready: BTreeSet<StreamId>,
+    /// Everything was stopped; requests that were on their way are refused.
+    pub(super) closed: bool,
 }
 
 impl ServerLink {
@@ -103,6 +105,7 @@ impl ServerLink {
             effects: VecDeque::new(),
             waiting: Deadlines::default(),
             ready: BTreeSet::new(),
+            closed: false,
         }
     }
 
@@ -223,6 +226,7 @@ impl ServerLink {
 
     /// Stops everything.
     pub fn close(&mut self, now: Millis) {
+        self.closed = true;
         self.server.close();
         self.settle(now);
         self.http_close();

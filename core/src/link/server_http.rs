@@ -98,6 +98,9 @@ impl ServerLink {
         body: &[u8],
         now: Millis,
     ) {
+        if self.closed {
+            return self.reply_error(stream, 503, None, code::INTERNAL, "the server was closed");
+        }
         if let Err((status, code, why)) = self.admit(target, headers) {
             return self.reply_error(stream, status, None, code, why);
         }
