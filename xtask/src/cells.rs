@@ -34,6 +34,8 @@ impl Way {
 pub(crate) struct Flags {
     /// Show what is exchanged.
     pub(crate) verbose: bool,
+    /// Every host, also those that need root or a browser.
+    pub(crate) all: bool,
     /// Only cells with this in their name.
     only: Option<String>,
 }
@@ -43,6 +45,7 @@ impl Flags {
         match words {
             [] => Ok(Self::default()),
             ["--verbose", rest @ ..] => Ok(Self { verbose: true, ..Self::read(rest)? }),
+            ["--all", rest @ ..] => Ok(Self { all: true, ..Self::read(rest)? }),
             ["--only", text, rest @ ..] => Ok(Self { only: Some((*text).into()), ..Self::read(rest)? }),
             [other, ..] => Err(format!("unknown option {other}").into()),
         }
@@ -94,6 +97,14 @@ impl Outcome {
         }
     }
 
+    /// Prints what came of the cell of this name.
+    pub(crate) fn tell(&self, name: &str) {
+        println!("{}  {name} ({} checks)", if self.ok() { "ok    " } else { "FAILED" }, self.held);
+        for (check, why) in &self.failed {
+            println!("    {check}: {why}");
+        }
+    }
+
     fn fail(&mut self, check: &str, why: impl Into<String>) {
         self.failed.push((check.into(), why.into()));
     }
@@ -103,11 +114,7 @@ impl Cell<'_> {
     /// Runs it and tells what came of it.
     pub(crate) fn run(&self, place: &Place, flags: &Flags) -> Result<Outcome> {
         let outcome = self.outcome(place, flags)?;
-        let words = if outcome.ok() { "ok    " } else { "FAILED" };
-        println!("{words}  {} ({} checks)", self.name, outcome.held);
-        for (check, why) in &outcome.failed {
-            println!("    {check}: {why}");
-        }
+        outcome.tell(&self.name);
         Ok(outcome)
     }
 

@@ -1,42 +1,40 @@
-//! The main job: every language's client talks to every language's server, over both transports, in both eras.
+//! The main job: every language's client talks to every language's server, over what both have, in both eras.
 use crate::{
     Result,
-    build::{self, Host, Program},
-    cells::{Cell, Flags, Tally, Way},
+    build::{self, Built, Host, Program},
+    cells::{Cell, Flags, Tally, Way, finish},
     count::Count,
     messages::Messages,
     place::Place,
+    run::Job,
 };
 
 const ERAS: [&str; 2] = ["legacy", "modern"];
+/// Those of the plain demo; wasm stands for an edge runtime.
+const PLAIN: [Host; 4] = [Host::Rust, Host::Python, Host::Node, Host::Wasm];
+
+/// A client or a server in the matrix.
+struct Side {
+    name: &'static str,
+    program: Vec<String>,
+    ways: &'static [Way],
+}
 
 pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
-    let built = build::hosts(place, &Host::NATIVE)?;
+    let hosts: &[Host] = if flags.all { &Host::ALL } else { &PLAIN };
+    let built = build::hosts(place, hosts)?;
+    let (clients, servers) = sides(&built, hosts, flags.all)?;
     let messages = Messages::of(place, "demo")?;
     let mut tally = Tally::default();
     let mut matrix = Vec::new();
-    for client in Host::NATIVE {
-        for server in Host::NATIVE {
-            let mut words = Vec::new();
-            for way in Way::ALL {
-                for era in ERAS {
-                    let name = format!("{} client, {} server, {}, {era}", client.name(), server.name(), way.name());
-                    if !flags.wants(&name) {
-                        words.push("-".into());
-                        continue;
-                    }
-                    let mut program = built.command(client, Program::Client)?;
-                    program.extend(["--era".into(), era.into()]);
-                    let server = built.command(server, Program::Server)?;
-                    let cell =
-                        Cell { name, client: program, server, way, known: None, ours: true, messages: &messages };
-                    let outcome = cell.run(place, flags)?;
-                    words.push(outcome.word());
-                    tally.take(client.name(), &outcome);
-                }
-            }
-            matrix.push((client.name(), server.name(), words));
+    for client in &clients {
+        for server in &servers {
+            let words = row(place, flags, &messages, (client, server), &mut tally)?;
+            matrix.push((client.name, server.name, words));
         }
+    }
+    if flags.all {
+        matrix.push(("component", "component", in_process(place, flags, &messages, &built, &mut tally)?));
     }
     print(&matrix);
     tally.tell_skips();
@@ -45,6 +43,82 @@ pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
         tally.count.add(Count::of(false));
     }
     Ok(tally.count)
+}
+
+/// The clients and the servers of these hosts. A component has no transports of its own.
+fn sides(built: &Built<'_>, hosts: &[Host], all: bool) -> Result<(Vec<Side>, Vec<Side>)> {
+    let (mut clients, mut servers) = (Vec::new(), Vec::new());
+    for host in hosts.iter().copied().filter(|host| *host != Host::Component) {
+        let (client, server) = (built.command(host, Program::Client)?, built.command(host, Program::Server)?);
+        if host != Host::Wasm {
+            clients.push(Side { name: host.name(), ways: &Way::ALL, program: client });
+            servers.push(Side { name: host.name(), ways: &Way::ALL, program: server });
+            continue;
+        }
+        // The same package in two places; a browser serves nothing.
+        let places: &[_] = if all { &["edge", "browser"] } else { &["edge"] };
+        for name in places {
+            let program = [client.as_slice(), &["--in".into(), (*name).into()]].concat();
+            clients.push(Side { name, ways: &[Way::Http], program });
+        }
+        servers.push(Side { name: "edge", ways: &[Way::Http], program: server });
+    }
+    Ok((clients, servers))
+}
+
+/// What came of one pair, a word for each transport and era.
+fn row(
+    place: &Place,
+    flags: &Flags,
+    messages: &Messages<'_>,
+    (client, server): (&Side, &Side),
+    tally: &mut Tally,
+) -> Result<Vec<String>> {
+    let mut words = Vec::new();
+    for way in Way::ALL {
+        for era in ERAS {
+            let name = format!("{} client, {} server, {}, {era}", client.name, server.name, way.name());
+            let possible = client.ways.contains(&way) && server.ways.contains(&way);
+            if !possible || !flags.wants(&name) {
+                words.push("-".into());
+                continue;
+            }
+            let mut program = client.program.clone();
+            program.extend(["--era".into(), era.into()]);
+            let cell =
+                Cell { name, client: program, server: server.program.clone(), way, known: None, ours: true, messages };
+            let outcome = cell.run(place, flags)?;
+            words.push(outcome.word());
+            tally.take(client.name, &outcome);
+        }
+    }
+    Ok(words)
+}
+
+/// The component's client with the component's server, in one process; told where stdio is told.
+fn in_process(
+    place: &Place,
+    flags: &Flags,
+    messages: &Messages<'_>,
+    built: &Built<'_>,
+    tally: &mut Tally,
+) -> Result<Vec<String>> {
+    let mut words = Vec::new();
+    for era in ERAS {
+        let name = format!("component client, component server, in process, {era}");
+        if !flags.wants(&name) {
+            words.push("-".into());
+            continue;
+        }
+        let program = built.command(Host::Component, Program::Client)?;
+        let job = messages.watch(Job::of(program).args(&["--era", era]).limit(90));
+        let outcome = finish(place, flags, &name, &job, None)?;
+        outcome.tell(&name);
+        words.push(outcome.word());
+        tally.take("component", &outcome);
+    }
+    words.extend(["-".into(), "-".into()]);
+    Ok(words)
 }
 
 fn print(matrix: &[(&str, &str, Vec<String>)]) {
@@ -58,9 +132,9 @@ fn print(matrix: &[(&str, &str, Vec<String>)]) {
         let cells = words.iter().zip(&widths).map(|(word, &width)| format!("{word:width$}"));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
-    println!("\n{:8}{:8}{}", "client", "server", row(&heads));
+    println!("\n{:10}{:10}{}", "client", "server", row(&heads));
     for (client, server, words) in matrix {
-        println!("{client:8}{server:8}{}", row(words));
+        println!("{client:10}{server:10}{}", row(words));
     }
     println!();
 }

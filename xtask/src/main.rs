@@ -28,7 +28,9 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "usage: cargo xtask <verb>
 
-  demo [--verbose] [--only TEXT]   every language's client with every language's server, both transports and eras
+  demo [--all] [--verbose] [--only TEXT]
+                                   every language's client with every language's server, both transports and eras;
+                                   --all adds the browser, Kotlin, Swift and the component
   test [area...]                   everything that must pass; areas: check core python node wasm component kotlin swift
                                    examples corpus interop demo
   setup [area...]                  installs what the areas need; areas: core python node wasm component kotlin swift interop

@@ -28,10 +28,7 @@ pub(crate) fn run(
             }
             let client = messages.watch(Job::of(built.command(host, Program::Probe)?));
             let outcome = probe(place, flags, client, server, way, &name)?;
-            println!("{}  {name} ({} checks)", if outcome.ok() { "ok    " } else { "FAILED" }, outcome.held);
-            for (check, why) in &outcome.failed {
-                println!("    {check}: {why}");
-            }
+            outcome.tell(&name);
             tally.take(&format!("{server} server:"), &outcome);
         }
     }
