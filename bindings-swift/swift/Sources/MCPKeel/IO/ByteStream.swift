@@ -1,0 +1,285 @@
+import Dispatch
+import Foundation
+
+#if canImport(Darwin)
+import Darwin
+#else
+import Glibc
+#endif
+
+/// What a byte stream tells, in order, on a queue of its own.
+enum ByteEvent: Sendable {
+    case bytes(Data)
+    /// No more will come.
+    case end
+    /// Nothing can be written any more.
+    case broken
+    /// What was queued has been written.
+    case drained
+    /// Both directions are closed.
+    case closed
+}
+
+/// Bytes from and to file descriptors of this process, without blocking. Closes them in the end.
+final class ByteStream: @unchecked Sendable {
+    private let queue = DispatchQueue(label: "mcp-keel.stream")
+    private let input: Int32?
+    private let output: Int32?
+    private let tell: @Sendable (ByteEvent) -> Void
+    private let waiting = Locked(0)
+
+    // On the queue.
+    private var reader: (any DispatchSourceRead)?
+    private var writer: (any DispatchSourceWrite)?
+    private var readers = 0
+    private var writers = 0
+    private var isPaused = false
+    private var untaken = 0
+    private var chunks: [Data] = []
+    private var isClosing = false
+    private var isOutputDone = false
+    private var isOver = false
+
+    /// From so many bytes on, which nobody has taken or which the other side has not read, no more are read.
+    private static let most = 256 * 1024
+    private static let piece = 64 * 1024
+
+    /// `input` and `output` may be the same socket.
+    init(input: Int32?, output: Int32?, tell: @escaping @Sendable (ByteEvent) -> Void) {
+        (self.input, self.output, self.tell) = (input, output, tell)
+        ByteStream.ignoreBrokenPipes
+        for descriptor in Set([input, output].compactMap { $0 }) {
+            _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+        }
+        isOutputDone = output == nil
+    }
+
+    /// A write to a peer that is gone is an error here, not the end of the process.
+    static let ignoreBrokenPipes: Void = {
+        var action = sigaction()
+        sigaction(SIGPIPE, nil, &action)
+        #if canImport(Darwin)
+        let isDefault = action.__sigaction_u.__sa_handler == nil
+        #else
+        let isDefault = action.__sigaction_handler.sa_handler == nil
+        #endif
+        if isDefault { signal(SIGPIPE, SIG_IGN) }
+    }()
+
+    /// Bytes that the other side has not taken yet.
+    var queued: Int { waiting.with { $0 } }
+
+    func start() {
+        queue.async { self.listen() }
+    }
+
+    func write(_ bytes: Data) {
+        waiting.with { $0 += bytes.count }
+        queue.async { self.push(bytes) }
+    }
+
+    /// So many bytes that came have been used.
+    func took(_ count: Int) {
+        queue.async {
+            self.untaken -= count
+            self.pace()
+        }
+    }
+
+    /// Closes the output once all is written; of a socket both directions.
+    func close() {
+        queue.async {
+            self.isClosing = true
+            self.writeOut()
+        }
+    }
+
+    /// Closes everything at once.
+    func cancel() {
+        queue.async { self.shut() }
+    }
+
+    private func listen() {
+        guard let input, !isOver else { return }
+        let reader = DispatchSource.makeReadSource(fileDescriptor: input, queue: queue)
+        reader.setEventHandler { [weak self] in self?.read() }
+        watch(reader, \.readers)
+        self.reader = reader
+        reader.resume()
+    }
+
+    /// Descriptors are closed only when no source watches them any more.
+    private func watch(_ source: any DispatchSourceProtocol, _ count: ReferenceWritableKeyPath<ByteStream, Int>) {
+        self[keyPath: count] += 1
+        source.setCancelHandler { [self] in
+            self[keyPath: count] -= 1
+            release()
+        }
+    }
+
+    private func read() {
+        guard let input, reader != nil else { return }
+        var bytes = Data(count: ByteStream.piece)
+        let count = bytes.withUnsafeMutableBytes { sys_read(input, $0.baseAddress, $0.count) }
+        if count > 0 {
+            untaken += count
+            tell(.bytes(bytes.prefix(count)))
+            pace()
+        } else if count == 0 {
+            stopReading()
+            tell(.end)
+            if isOutputDone { shut() }
+        } else if errno != EAGAIN && errno != EINTR {
+            stopReading()
+            tell(.end)
+            shut()
+        }
+    }
+
+    private func stopReading() {
+        guard let reader else { return }
+        if isPaused { reader.resume() }
+        isPaused = false
+        reader.cancel()
+        self.reader = nil
+    }
+
+    /// Reads only as fast as what came is used, and as the other side reads.
+    private func pace() {
+        guard let reader else { return }
+        let full = untaken > ByteStream.most || queued > ByteStream.most
+        guard full != isPaused else { return }
+        isPaused = full
+        if full { reader.suspend() } else { reader.resume() }
+    }
+
+    private func push(_ bytes: Data) {
+        guard !isOutputDone else {
+            waiting.with { $0 -= bytes.count }
+            return
+        }
+        chunks.append(bytes)
+        if writer == nil { writeOut() }
+    }
+
+    private func writeOut() {
+        guard let output, !isOutputDone else { return }
+        while let chunk = chunks.first {
+            let count = chunk.withUnsafeBytes { sys_write(output, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                if errno == EAGAIN { return awaitRoom(output) }
+                return broke()
+            }
+            waiting.with { $0 -= count }
+            if count == chunk.count { chunks.removeFirst() } else { chunks[0] = chunk.dropFirst(count) }
+        }
+        if let writer {
+            writer.cancel()
+            self.writer = nil
+            tell(.drained)
+            pace()
+        }
+        if isClosing { endOutput() }
+    }
+
+    private func awaitRoom(_ output: Int32) {
+        pace()
+        guard writer == nil else { return }
+        let writer = DispatchSource.makeWriteSource(fileDescriptor: output, queue: queue)
+        writer.setEventHandler { [weak self] in self?.writeOut() }
+        watch(writer, \.writers)
+        self.writer = writer
+        writer.resume()
+    }
+
+    private func broke() {
+        tell(.broken)
+        waiting.with { $0 = 0 }
+        chunks = []
+        endOutput()
+    }
+
+    private func endOutput() {
+        isOutputDone = true
+        writer?.cancel()
+        writer = nil
+        if input == output || reader == nil { shut() } else { release() }
+    }
+
+    private func shut() {
+        guard !isOver else { return }
+        isOver = true
+        isOutputDone = true
+        chunks = []
+        waiting.with { $0 = 0 }
+        stopReading()
+        writer?.cancel()
+        writer = nil
+        release()
+    }
+
+    private var isInputClosed = false
+    private var isOutputClosed = false
+
+    private func release() {
+        if input == output {
+            guard isOver, readers + writers == 0, let input, !isInputClosed else { return }
+            (isInputClosed, isOutputClosed) = (true, true)
+            // A child may hold it too.
+            shutdown(input, Int32(SHUT_RDWR))
+            _ = sys_close(input)
+            return tell(.closed)
+        }
+        if isOutputDone, writers == 0, !isOutputClosed {
+            isOutputClosed = true
+            if let output { _ = sys_close(output) }
+        }
+        if isOver, readers == 0, !isInputClosed {
+            isInputClosed = true
+            if let input { _ = sys_close(input) }
+            tell(.closed)
+        }
+    }
+}
+
+/// The calls of the system, whose names methods here have too.
+func sys_read(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int { read(descriptor, bytes, count) }
+func sys_write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int { write(descriptor, bytes, count) }
+func sys_close(_ descriptor: Int32) -> Int32 { close(descriptor) }
+
+/// Something that happens once, and those who wait for it.
+final class Latch: Sendable {
+    private let state = Locked((isOpen: false, count: 0, waiting: [Int: CheckedContinuation<Bool, Never>]()))
+
+    func open() {
+        let waiting = state.with { state in
+            state.isOpen = true
+            defer { state.waiting = [:] }
+            return state.waiting.values
+        }
+        for one in waiting { one.resume(returning: true) }
+    }
+
+    var isOpen: Bool { state.with { $0.isOpen } }
+
+    /// Waits at most so many seconds; whether it happened.
+    func wait(seconds: Double) async -> Bool {
+        await withCheckedContinuation { waiting in
+            let number: Int? = state.with { state in
+                if state.isOpen { return nil }
+                state.count += 1
+                state.waiting[state.count] = waiting
+                return state.count
+            }
+            guard let number else { return waiting.resume(returning: true) }
+            DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [state] in
+                state.with { $0.waiting.removeValue(forKey: number) }?.resume(returning: false)
+            }
+        }
+    }
+
+    func wait() async {
+        while await !wait(seconds: 3600) {}
+    }
+}
