@@ -1,23 +1,117 @@
 //! The module for browsers and edge runtimes, and its TypeScript.
-use crate::{Result, build::Program, count::Count, place::Place};
+use std::path::Path;
+
+use crate::{
+    Result,
+    build::Program,
+    count::{self, Count},
+    place::Place,
+    run::{Job, need},
+    setup, test,
+};
+
+const FOLDER: &str = "bindings-wasm";
+const TARGET: &str = "wasm32-unknown-unknown";
+const BROWSERS: [&str; 3] = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
 /// Installs what it needs and this machine lacks.
-pub(crate) fn setup(_place: &Place) -> Result<()> {
-    Err("not there yet".into())
+pub(crate) fn setup(place: &Place) -> Result<()> {
+    target(place)?;
+    setup::node_modules(place, FOLDER)?;
+    browser(place)
 }
 
-/// Builds the library and the programs.
+fn target(place: &Place) -> Result<()> {
+    let installed = Job::new(&["rustup", "target", "list", "--installed"]).folder(&place.root).text()?;
+    if installed.lines().any(|line| line == TARGET) {
+        return Ok(());
+    }
+    need(
+        "install the target",
+        &Job::new(&["rustup", "target", "add", TARGET]).folder(&place.root),
+        &place.log("rustup wasm"),
+    )
+}
+
+/// Chromium of the system. Where it cannot be installed the tests that want it say so; all else works.
+fn browser(place: &Place) -> Result<()> {
+    let there = std::env::var_os("KEEL_CHROMIUM").is_some() || BROWSERS.iter().any(|path| Path::new(path).exists());
+    if there {
+        return Ok(());
+    }
+    if !Job::new(&["id", "-u"]).text().is_ok_and(|id| id.trim() == "0") || !Path::new("/usr/bin/apt-get").exists() {
+        println!("        no Chromium: install it, or name it in KEEL_CHROMIUM; tests in the browser fail without it");
+        return Ok(());
+    }
+    let install = "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium";
+    need("install Chromium", &Job::new(&["sh", "-c", install]).limit(900), &place.log("apt chromium"))
+}
+
+/// Builds the package.
 pub(crate) fn build(place: &Place) -> Result<()> {
-    setup(place)
+    target(place)?;
+    setup::node_modules(place, FOLDER)?;
+    let generator = super::generator(place)?;
+    let build = Job::new(&["node", "scripts/build.mjs", "--generator", &generator])
+        .folder(place.at(FOLDER))
+        .env("CARGO_TARGET_DIR", &place.target)
+        .limit(1800);
+    need("build wasm", &build, &place.log("build wasm"))
 }
 
-/// The command line of a program, without arguments.
-pub(crate) fn command(_place: &Place, program: Program) -> Result<Vec<String>> {
-    Err(format!("wasm has no program {program:?}").into())
+/// The command line of a program, without arguments. Server and client run in an edge runtime, and speak HTTP alone.
+pub(crate) fn command(place: &Place, program: Program) -> Result<Vec<String>> {
+    Ok(match program {
+        Program::Server => node(place, "fixture/server.mjs", &[]),
+        Program::Client => node(place, "fixture/client.mjs", &["--in", "edge"]),
+        Program::Corpus => node(place, "tests/corpus_host.mjs", &[]),
+        Program::Probe => return Err("wasm has no probe".into()),
+    })
+}
+
+/// The fixture client in Chromium. The page reaches the server by way of the page's own origin.
+#[allow(dead_code, reason = "matrices with a browser take it")]
+pub(crate) fn browser_client(place: &Place) -> Vec<String> {
+    node(place, "fixture/client.mjs", &["--in", "browser"])
+}
+
+/// The host of the corpus in Chromium.
+#[allow(dead_code, reason = "runs of the corpus in a browser take it")]
+pub(crate) fn browser_corpus(place: &Place) -> Vec<String> {
+    node(place, "tests/corpus_browser.mjs", &[])
+}
+
+fn node(place: &Place, script: &str, more: &[&str]) -> Vec<String> {
+    let script = place.word(&format!("{FOLDER}/{script}"));
+    ["node", &script].iter().chain(more).map(|&word| word.to_owned()).collect()
+}
+
+/// What a page loads, each with its bytes when compressed. The package must be built.
+#[allow(dead_code, reason = "the sizes of all artefacts are told together")]
+pub(crate) fn sizes(place: &Place) -> Result<Vec<(String, u64)>> {
+    let told = Job::new(&["node", "scripts/sizes.mjs"]).folder(place.at(FOLDER)).text()?;
+    told.lines()
+        .map(|line| {
+            let (bytes, name) = line.split_once(' ').ok_or_else(|| format!("no size: {line}"))?;
+            Ok((name.to_owned(), bytes.parse()?))
+        })
+        .collect()
 }
 
 /// Its own tests.
 pub(crate) fn test(place: &Place) -> Result<Count> {
+    setup(place)?;
     build(place)?;
-    Ok(Count::default())
+    let at = |words: &[&str]| Job::new(words).folder(place.at(FOLDER)).limit(900);
+    let own = at(&["node", "--test", "--test-reporter=tap", "tests/"]).env("KEEL_OUT", &place.work);
+    let mut count = test::counted(place, "node --test, wasm", &own, count::node)?;
+    // What Node's package is held to, on this one.
+    let shared = ["../bindings-node/tests/memory.test.mjs", "../bindings-node/tests/json.test.mjs"];
+    let node = at(&["node", "--import", "./tests/on_wasm.mjs", "--test", "--test-reporter=tap"]).args(&shared);
+    count.add(test::counted(place, "tests of Node's package on wasm", &node, count::node)?);
+    for project in ["tsconfig.json", "tests/types/tsconfig.json"] {
+        let types = at(&["node", "node_modules/typescript/bin/tsc", "-p", project]);
+        count.add(test::passed(place, &format!("tsc -p {FOLDER}/{project}"), &types)?);
+    }
+    Ok(count)
 }

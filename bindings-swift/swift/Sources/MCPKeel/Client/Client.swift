@@ -245,7 +245,7 @@ public final class Client: Sendable {
         return Completion(try await request("completion/complete", params, options)["completion"])
     }
 
-    /// Asks for a sign of life.
+    /// Asks for a sign of life. The modern revision has no such request: ``UsageError``.
     public func ping(options: RequestOptions = RequestOptions()) async throws {
         _ = try await request("ping", [:], options)
     }

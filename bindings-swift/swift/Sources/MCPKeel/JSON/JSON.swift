@@ -113,7 +113,7 @@ public enum JSON: Sendable, Hashable {
     }
 }
 
-/// Swift holds "é" and "é" for equal however they are composed; JSON does not.
+/// To Swift a letter and its accent equal the accented letter; to JSON they are other names.
 private func same(_ one: String, _ other: String) -> Bool {
     one.utf8.count == other.utf8.count && one.utf8.elementsEqual(other.utf8)
 }

@@ -7,10 +7,14 @@ import java.net.http.HttpRequest
 import java.net.http.HttpResponse
 import java.nio.ByteBuffer
 import java.time.Duration
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.CompletionException
 import java.util.concurrent.CompletionStage
 import java.util.concurrent.Flow
+import kotlin.coroutines.resume
+import kotlin.coroutines.resumeWithException
 import kotlinx.coroutines.channels.Channel
-import kotlinx.coroutines.future.await
+import kotlinx.coroutines.suspendCancellableCoroutine
 
 /**
  * Sends HTTP requests for clients. [JdkHttpTransport] does it with `java.net.http`; Android has none, so there write one over
@@ -46,19 +50,28 @@ public class JdkHttpTransport(private val client: HttpClient = standard()) : Htt
         body: suspend (bytes: ByteArray) -> Unit,
     ) {
         val sent = client.sendAsync(made(request)) { Parts() }
-        val response = try {
-            sent.await()
-        } catch (error: IllegalArgumentException) {
-            throw IOException(words(error), error)
-        }
+        val response = answer(sent)
         val parts = response.body()
         try {
             head(response.statusCode(), response.headers().map().flatMap { (name, values) -> values.map { name to it } })
             parts.each(body)
         } finally {
             parts.cancel()
-            sent.cancel(true)
         }
+    }
+
+    /** Waits for the head. Only a cancellation that may interrupt closes the connection. */
+    private suspend fun answer(sent: CompletableFuture<HttpResponse<Parts>>): HttpResponse<Parts> =
+        suspendCancellableCoroutine { waiting ->
+            waiting.invokeOnCancellation { sent.cancel(true) }
+            sent.whenComplete { response, error ->
+                if (error == null) waiting.resume(response) else waiting.resumeWithException(network(error))
+            }
+        }
+
+    private fun network(error: Throwable): IOException {
+        val cause = (error as? CompletionException)?.cause ?: error
+        return cause as? IOException ?: IOException(words(cause), cause)
     }
 
     private fun made(request: HttpExchange): HttpRequest = try {
@@ -77,7 +90,7 @@ public class JdkHttpTransport(private val client: HttpClient = standard()) : Htt
         @Volatile
         private var subscription: Flow.Subscription? = null
 
-        override fun getBody(): CompletionStage<Parts> = java.util.concurrent.CompletableFuture.completedFuture(this)
+        override fun getBody(): CompletionStage<Parts> = CompletableFuture.completedFuture(this)
 
         override fun onSubscribe(subscription: Flow.Subscription) {
             this.subscription = subscription

@@ -58,19 +58,15 @@ internal object Outcomes {
     }
 
     fun resource(value: Any?, uri: String, mimeType: String?): String {
-        fun contents(part: Any?): JsonObject = when (part) {
-            is CharSequence -> jsonObject("uri" to uri, "mimeType" to mimeType, "text" to part)
-            is ByteArray -> jsonObject("uri" to uri, "mimeType" to mimeType, "blob" to base64(part))
-            else -> jsonObject("uri" to uri, "mimeType" to mimeType) + json(part).asObject()
+        fun contents(part: Any?): JsonObject {
+            val about = jsonObject("uri" to uri, "mimeType" to mimeType)
+            if (part is ByteArray) return about + jsonObject("blob" to base64(part))
+            val made = json(part)
+            return about + if (made is JsonString) jsonObject("text" to made) else made.asObject()
         }
-        val made = if (value is CharSequence || value is ByteArray) null else json(value)
-        return result(
-            when {
-                made is JsonObject && "contents" in made -> made
-                made is JsonArray -> jsonObject("contents" to made.map(::contents))
-                else -> jsonObject("contents" to jsonArray(contents(value)))
-            },
-        )
+        if (value is Map<*, *> && "contents" in value) return result(json(value))
+        val parts = if (value is Iterable<*>) value.map(::contents) else listOf(contents(value))
+        return result(jsonObject("contents" to parts))
     }
 
     fun prompt(value: Any?): String = result(

@@ -17,11 +17,11 @@ import kotlinx.coroutines.withTimeout
 
 private val TOOLS = setOf("echo", "add", "count", "ask_name", "slow", "fail", "chatty")
 
-private fun same(found: Any?, wanted: Any?) {
+internal fun same(found: Any?, wanted: Any?) {
     if (found != wanted) error("got $found, wanted $wanted")
 }
 
-private class Checks(private val target: Target, private val era: Mode, private val verbose: Boolean) {
+internal class Checks(private val target: Target, private val era: Mode, private val verbose: Boolean) {
     private lateinit var client: Client
     private val sent = CompletableDeferred<Unit>()
 
@@ -97,7 +97,8 @@ private class Checks(private val target: Target, private val era: Mode, private 
     }
 }
 
-private suspend fun bounded(check: suspend () -> Unit): String? = try {
+/** Runs a check; gives why it does not hold. */
+internal suspend fun bounded(check: suspend () -> Unit): String? = try {
     withTimeout(10.seconds) { check() }
     null
 } catch (thrown: Exception) {
