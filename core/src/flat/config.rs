@@ -144,7 +144,7 @@ fn read_info(text: &str) -> Result<String, String> {
 fn read_capabilities(text: &str) -> Result<String, String> {
     let mut declared = Object::new();
     read(text, |member| {
-        declared = core::mem::replace(&mut declared, Object::new()).raw(member.name, member.object()?);
+        declared = core::mem::take(&mut declared).raw(member.name, member.object()?);
         Ok(true)
     })?;
     Ok(json::one_line(&declared.finish()).into_owned())

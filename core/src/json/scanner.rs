@@ -263,10 +263,8 @@ impl<'a> Scanner<'a> {
             }
             far = true;
         }
-        if far {
-            if !is_finite(&self.text[start..self.at]) {
-                return Err(Fault::NumberRange);
-            }
+        if far && !is_finite(&self.text[start..self.at]) {
+            return Err(Fault::NumberRange);
         }
         Ok(())
     }
