@@ -43,7 +43,7 @@ impl Tools {
         let root = place.cache.join("swift");
         if Job::new(&["id", "-u"]).text()?.trim() != "0" {
             return Err(
-                "Swift 6 is not on PATH, and only root can make and enter a Debian that has it; install swift 6".into(),
+                "Swift 6 is not on PATH, and only root can make and enter a Debian that has it; install swift 6".into()
             );
         }
         let make = Job::of(vec![place.word("bindings-swift/swift/scripts/root.sh")]).args(&[&root.to_string_lossy()]);
@@ -57,13 +57,7 @@ impl Tools {
             Self::Here => vec!["swift".into()],
             Self::Root(root) => {
                 let mut words = vec![place.word("bindings-swift/swift/scripts/enter.sh"), text(root)];
-                words.extend([
-                    place.word(PACKAGE),
-                    text(&place.root),
-                    text(&place.target),
-                    "--".into(),
-                    "swift".into(),
-                ]);
+                words.extend([place.word(PACKAGE), text(&place.root), text(&place.target), "--".into(), "swift".into()]);
                 words
             }
         };
@@ -188,7 +182,13 @@ pub(crate) fn test(place: &Place) -> Result<Count> {
 }
 
 /// The fixture's client in one language with its server in another, both ways and both eras.
-fn pair(place: &Place, built: &build::Built<'_>, messages: &Messages<'_>, client: Host, server: Host) -> Result<Count> {
+fn pair(
+    place: &Place,
+    built: &build::Built<'_>,
+    messages: &Messages<'_>,
+    client: Host,
+    server: Host,
+) -> Result<Count> {
     let mut count = Count::default();
     for way in Way::ALL {
         for era in ["legacy", "modern"] {

@@ -43,8 +43,7 @@ fn browser(place: &Place) -> Result<()> {
         println!("        no Chromium: install it, or name it in KEEL_CHROMIUM; tests in the browser fail without it");
         return Ok(());
     }
-    let install =
-        "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium";
+    let install = "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium";
     need("install Chromium", &Job::new(&["sh", "-c", install]).limit(900), &place.log("apt chromium"))
 }
 
