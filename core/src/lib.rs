@@ -27,4 +27,5 @@ pub mod message;
 mod model;
 pub mod revision;
 pub mod server;
+mod table;
 pub mod time;

@@ -1,10 +1,12 @@
 //! Every bound, with its default. The names are the same in every language (`limits` of a configuration).
 
-use serde::Deserialize;
+use alloc::format;
+use alloc::string::String;
+
+use crate::json::{self, Raw};
 
 /// Bounds on what a peer can make us hold or do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// Bytes of one message. 16 MiB.
@@ -55,5 +57,47 @@ impl Default for Limits {
             subscriptions: 1024,
             pages: 1000,
         }
+    }
+}
+
+impl Limits {
+    /// Reads them from an object; what is not named keeps its default.
+    ///
+    /// # Errors
+    /// In words, what is wrong with it.
+    pub fn read(text: &str) -> Result<Self, String> {
+        if !json::is_object(text) {
+            return Err("`limits` must be an object".into());
+        }
+        let mut limits = Self::default();
+        for (name, value) in json::members(text) {
+            let bad = || format!("`limits.{name}` must be a whole number from 0 on");
+            let number: u64 = value.parse().map_err(|_| bad())?;
+            let size = usize::try_from(number).unwrap_or(usize::MAX);
+            match &*name {
+                "messageBytes" => limits.message_bytes = size,
+                "nesting" => limits.nesting = size,
+                "batch" => limits.batch = size,
+                "sessions" => limits.sessions = size,
+                "sessionIdleMs" => limits.session_idle_ms = number,
+                "httpRequestMs" => limits.http_request_ms = number,
+                "httpIdleMs" => limits.http_idle_ms = number,
+                "pendingCalls" => limits.pending_calls = size,
+                "queueBytes" => limits.queue_bytes = size,
+                "suspended" => limits.suspended = size,
+                "suspendedMs" => limits.suspended_ms = number,
+                "listens" => limits.listens = size,
+                "subscriptions" => limits.subscriptions = size,
+                "pages" => limits.pages = size,
+                _ => return Err(format!("there is no limit `{name}`")),
+            }
+        }
+        Ok(limits)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Limits {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(&Raw::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }

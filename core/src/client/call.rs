@@ -2,18 +2,18 @@
 //! it, rounds of input, pages.
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::inputs::Round;
-use super::{Client, Early, Ended, Event, Purpose, Timer, listen};
+use super::{Client, Early, Ended, Event, Purpose, listen};
 use crate::error::{Error, RpcError};
 use crate::json::{self, Object};
 use crate::model;
 use crate::revision::methods;
 use crate::revision::open::Extra;
+use crate::table::Table;
 use crate::time::Millis;
 
 /// How one request is to be done.
@@ -78,7 +78,7 @@ struct Pages {
     first: Option<String>,
     items: Vec<String>,
     bytes: usize,
-    cursors: BTreeSet<String>,
+    cursors: Table<String, ()>,
     /// The parameters of the next page.
     params: Option<String>,
 }
@@ -180,7 +180,7 @@ impl Client {
             Phase::Asking(_) => end,
             _ => now.after(timeout).min(end),
         };
-        self.deadlines.set(Timer::Call(handle), next);
+        self.deadlines.set(handle, next);
     }
 
     /// The deadline of a request has come.
@@ -213,8 +213,8 @@ impl Client {
 
     /// Takes a request out of all tables.
     fn end_call(&mut self, handle: u64) -> Option<Call> {
-        let call = self.calls.remove(&handle)?;
-        self.deadlines.clear(&Timer::Call(handle));
+        let call = *self.calls.remove(&handle)?;
+        self.deadlines.clear(handle);
         match &call.phase {
             Phase::Queued => self.queue.retain(|early| !matches!(early, Early::Call(other) if *other == handle)),
             Phase::Preparing(wire) => {
@@ -246,7 +246,7 @@ impl Client {
             call.phase = Phase::Queued;
             self.forget(wire);
             self.queue.push_back(Early::Call(handle));
-            self.deadlines.clear(&Timer::Call(handle));
+            self.deadlines.clear(handle);
         }
     }
 
@@ -348,7 +348,7 @@ impl Client {
             self.end_walk(handle, key, None);
             return;
         };
-        if !pages.cursors.insert(cursor.to_string()) {
+        if pages.cursors.insert(cursor.to_string(), ()).is_some() {
             self.violation("repeated_cursor", "the server gave the same cursor twice; the list ends there");
             self.end_walk(handle, key, None);
             return;

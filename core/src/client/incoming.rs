@@ -144,7 +144,7 @@ impl Client {
 
     /// An answer that no request waits for.
     fn unmatched(&mut self, id: Option<&Id>, number: Option<u64>, answer: Result<&str, RpcError>, now: Millis) {
-        if let Some(number) = number.filter(|number| self.forgotten.remove(number)) {
+        if let Some(number) = number.filter(|number| self.forgotten.remove(number).is_some()) {
             if let Ok(result) = answer {
                 self.late_probe(number, result, now);
             }

@@ -1,7 +1,6 @@
 //! What a server wants from the user: by a request of its own, or by a result that asks for input first. To hosts both
 //! look the same.
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -11,6 +10,7 @@ use crate::error::{Error, RpcError, code};
 use crate::json::{self, Object};
 use crate::message::{self, Id};
 use crate::revision::methods;
+use crate::table::Table;
 use crate::time::Millis;
 
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) enum Input {
 #[derive(Debug)]
 pub(super) struct Round {
     open: usize,
-    answers: BTreeMap<String, String>,
+    answers: Table<String, String>,
 }
 
 /// Key, method, parameters.
@@ -103,7 +103,7 @@ impl Client {
 
     /// Drops every input.
     pub(super) fn drop_inputs(&mut self) {
-        for token in core::mem::take(&mut self.inputs).into_keys() {
+        for (token, _) in core::mem::take(&mut self.inputs) {
             self.tell(Event::InputCancelled { token });
         }
     }
@@ -147,7 +147,7 @@ impl Client {
                 self.send_call(handle);
             }
             Ok(questions) => {
-                self.set_phase(handle, Phase::Asking(Round { open: questions.len(), answers: BTreeMap::new() }));
+                self.set_phase(handle, Phase::Asking(Round { open: questions.len(), answers: Table::default() }));
                 self.arm(handle, now);
                 for (key, method, params) in questions {
                     self.put(Input::Round { handle, key }, &method, params);

@@ -10,7 +10,8 @@ mod listen;
 mod mirror;
 mod opening;
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -27,7 +28,8 @@ use crate::link::marks;
 use crate::message::{self, Id};
 use crate::revision::open::{Ask, Extra, Plan, Speaker};
 use crate::revision::{Revision, methods};
-use crate::time::{Deadlines, Millis};
+use crate::table::{Alarms, Table};
+use crate::time::Millis;
 use call::{Call, Phase};
 use inputs::Input;
 use opening::State;
@@ -72,18 +74,19 @@ pub struct Client {
     next_wire: u64,
     next_stream: u64,
     next_token: u64,
-    calls: BTreeMap<u64, Call>,
+    calls: Table<u64, Box<Call>>,
     /// Requests and notifications that wait for the connection to open, in order.
     queue: VecDeque<Early>,
-    wires: BTreeMap<u64, Wire>,
-    by_stream: BTreeMap<u64, u64>,
-    forgotten: BTreeSet<u64>,
-    inputs: BTreeMap<u64, Input>,
-    deadlines: Deadlines<Timer>,
+    wires: Table<u64, Wire>,
+    by_stream: Table<u64, u64>,
+    forgotten: Table<u64, ()>,
+    inputs: Table<u64, Input>,
+    /// Of calls by their handles, and of the opening.
+    deadlines: Alarms,
     /// The level that the whole connection logs at, where that is how it is asked for.
     level: Option<String>,
     /// Arguments that become headers, by tool.
-    mirrored: BTreeMap<String, Vec<marks::Mirrored>>,
+    mirrored: Table<String, Vec<marks::Mirrored>>,
     violations: u32,
     /// The last stream with something unusable in it, and what that was.
     spoiled: Option<(u64, String)>,
@@ -115,11 +118,8 @@ enum Purpose {
     Quiet,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Timer {
-    Opening,
-    Call(u64),
-}
+/// The opening among the deadlines: no call has this handle.
+const OPENING: u64 = 0;
 
 impl Client {
     /// A client that has not started yet.
@@ -134,15 +134,15 @@ impl Client {
             next_wire: 1,
             next_stream: 1,
             next_token: 1,
-            calls: BTreeMap::new(),
+            calls: Table::default(),
             queue: VecDeque::new(),
-            wires: BTreeMap::new(),
-            by_stream: BTreeMap::new(),
-            forgotten: BTreeSet::new(),
-            inputs: BTreeMap::new(),
-            deadlines: Deadlines::default(),
+            wires: Table::default(),
+            by_stream: Table::default(),
+            forgotten: Table::default(),
+            inputs: Table::default(),
+            deadlines: Alarms::default(),
             level: None,
-            mirrored: BTreeMap::new(),
+            mirrored: Table::default(),
             violations: 0,
             spoiled: None,
             out: VecDeque::new(),
@@ -188,7 +188,7 @@ impl Client {
         if self.is_ready() {
             self.check_method(method)?;
         }
-        self.calls.insert(handle, Call::new(method, params, options));
+        self.calls.insert(handle, Box::new(Call::new(method, params, options)));
         if self.is_ready() {
             self.dispatch(handle, now);
         } else {
@@ -251,10 +251,10 @@ impl Client {
 
     /// Deadlines may have come.
     pub fn handle_timeout(&mut self, now: Millis) {
-        while let Some(timer) = self.deadlines.take_due(now) {
-            match timer {
-                Timer::Opening => self.opening_silent(now),
-                Timer::Call(handle) => self.call_silent(handle, now),
+        while let Some(due) = self.deadlines.take_due(now) {
+            match due {
+                OPENING => self.opening_silent(now),
+                handle => self.call_silent(handle, now),
             }
         }
     }
@@ -386,7 +386,7 @@ impl Client {
     /// Gives a request up: its answer may still come, and then means nothing.
     fn forget(&mut self, wire: u64) -> Option<Wire> {
         let found = self.drop_wire(wire)?;
-        self.forgotten.insert(wire);
+        self.forgotten.insert(wire, ());
         if self.forgotten.len() > REMEMBERED {
             self.forgotten.pop_first();
         }
@@ -402,13 +402,13 @@ impl Client {
         for handle in self.calls.keys().copied().collect::<Vec<_>>() {
             self.fail(handle, Error::Disconnected(message.to_string()));
         }
-        for token in mem::take(&mut self.inputs).into_keys() {
+        for (token, _) in mem::take(&mut self.inputs) {
             self.tell(Event::InputCancelled { token });
         }
         self.queue.clear();
         self.wires.clear();
         self.by_stream.clear();
-        self.deadlines = Deadlines::default();
+        self.deadlines = Alarms::default();
         self.tell(Event::Closed { code, message: message.to_string() });
     }
 

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use core::mem;
 
-use super::{Client, Early, Ended, Event, Output, Purpose, Role, Timer};
+use super::{Client, Early, Ended, Event, Output, Purpose, Role};
 use crate::error::RpcError;
 use crate::message;
 use crate::model;
@@ -62,7 +62,7 @@ impl Client {
         self.state = State::Opening { ask, wire, questions, probe, again };
         let (probe, timeout) = (self.config.probe_ms, self.config.timeout_ms);
         let wait = if self.config.plan.falls_back(ask) { probe.min(timeout) } else { timeout };
-        self.deadlines.set(Timer::Opening, now.after(wait));
+        self.deadlines.set(super::OPENING, now.after(wait));
     }
 
     /// The question that is out got no answer in time.
@@ -195,7 +195,7 @@ impl Client {
 
     fn ready(&mut self, about: String, again: bool, now: Millis) {
         self.state = State::Ready;
-        self.deadlines.clear(&Timer::Opening);
+        self.deadlines.clear(super::OPENING);
         if !again {
             self.tell(Event::Ready { revision: self.revision, about });
         }

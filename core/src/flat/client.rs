@@ -1,24 +1,17 @@
 //! The client as hosts see it.
 
-use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use serde::Deserialize;
-
+use super::config::{self, Link};
 use super::{FlatError, Record, Records, direction};
-use crate::client::{Answer, Client, Config, Event, Options};
+use crate::client::{Answer, Client, Event, Options};
 use crate::error::RpcError;
-use crate::json::{self, Object, Raw};
-use crate::limits::Limits;
+use crate::json::{self, Object};
 use crate::link::client_http::{Fetch, HttpClient, HttpOutput};
 use crate::link::client_pipe::{PipeClient, PipeOutput};
 use crate::link::headers::Headers;
-use crate::link::http1::Url;
-use crate::revision::Revision;
-use crate::revision::open::{Mode, Plan};
 use crate::time::Millis;
 
 /// Numbers beyond this are not exact in every host.
@@ -31,54 +24,6 @@ pub struct FlatClient {
     nesting: usize,
 }
 
-#[derive(Debug)]
-enum Link {
-    Pipe(Box<PipeClient>),
-    Http {
-        client: Box<HttpClient>,
-        /// The endpoint, as a JSON string.
-        url: String,
-    },
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct FlatConfig {
-    link: String,
-    url: Option<String>,
-    headers: Option<BTreeMap<String, String>>,
-    info: Raw,
-    capabilities: Option<Raw>,
-    mode: Option<String>,
-    revision: Option<String>,
-    probe_ms: Option<f64>,
-    timeout_ms: Option<f64>,
-    max_rounds: Option<u32>,
-    trace: Option<bool>,
-    limits: Option<Limits>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-#[derive(Default)]
-struct FlatOptions {
-    timeout_ms: Option<f64>,
-    max_timeout_ms: Option<f64>,
-    progress: Option<bool>,
-    all: Option<bool>,
-    log_level: Option<String>,
-    meta: Option<Raw>,
-}
-
-/// Hosts may count time in fractions; whole milliseconds are enough. What is below 0 or no number is 0.
-const fn millis(value: f64) -> u64 {
-    value as u64
-}
-
-fn bad_config(message: impl Into<String>) -> FlatError {
-    FlatError { code: "config_invalid", message: message.into() }
-}
-
 fn usage(message: impl Into<String>) -> FlatError {
     FlatError { code: "usage", message: message.into() }
 }
@@ -89,16 +34,8 @@ impl FlatClient {
     /// # Errors
     /// `config_invalid`.
     pub fn new(config: &str, _seed: &[u8; 32]) -> Result<Self, FlatError> {
-        json::check(config, json::MAX_NESTING).map_err(|fault| bad_config(fault.message()))?;
-        let config: FlatConfig = serde_json::from_str(config).map_err(|error| bad_config(error.to_string()))?;
-        let limits = config.limits.unwrap_or_default();
-        let machine = config.machine(limits)?;
-        let link = match &*config.link {
-            "pipe" => Link::Pipe(Box::new(PipeClient::new(machine))),
-            "http" => config.http(machine)?,
-            other => return Err(bad_config(format!("`link` is pipe or http, not {other}"))),
-        };
-        Ok(Self { link, nesting: limits.nesting })
+        let (link, nesting) = config::client(config)?;
+        Ok(Self { link, nesting })
     }
 
     /// Begins the opening. Requests made before or meanwhile are queued.
@@ -271,19 +208,7 @@ impl FlatClient {
         let Some(text) = self.object("options", text)? else {
             return Ok(Options::default());
         };
-        let options: FlatOptions = serde_json::from_str(&text).map_err(|error| usage(format!("`options`: {error}")))?;
-        let meta = options.meta.map(Raw::into_string).filter(|meta| meta != "null");
-        if meta.as_deref().is_some_and(|meta| !json::is_object(meta)) {
-            return Err(usage("`meta` must be an object"));
-        }
-        Ok(Options {
-            timeout_ms: options.timeout_ms.map(millis),
-            max_timeout_ms: options.max_timeout_ms.map(millis),
-            progress: options.progress.unwrap_or(false),
-            all: options.all.unwrap_or(false),
-            log_level: options.log_level,
-            meta,
-        })
+        config::options(&text).map_err(|why| usage(format!("`options`: {why}")))
     }
 
     fn drain(&mut self) -> Vec<Record> {
@@ -312,61 +237,6 @@ impl FlatClient {
         };
         records.push(Record::wait(deadline));
         records
-    }
-}
-
-impl FlatConfig {
-    fn http(&self, machine: Config) -> Result<Link, FlatError> {
-        let url = self.url.as_deref().unwrap_or_default();
-        Url::parse(url).map_err(|fault| bad_config(format!("`url` cannot be used: {}", fault.code())))?;
-        let mut headers = Headers::new();
-        for (name, value) in self.headers.iter().flatten() {
-            let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-            let plain = |byte: u8| byte == b'\t' || (byte >= b' ' && byte != 0x7F);
-            if name.is_empty() || !name.bytes().all(token) || !value.bytes().all(plain) {
-                return Err(bad_config(format!("the header `{name}` cannot be sent")));
-            }
-            headers.push(name, value);
-        }
-        Ok(Link::Http { client: Box::new(HttpClient::new(machine, &headers)), url: json::quote(url) })
-    }
-
-    fn machine(&self, limits: Limits) -> Result<Config, FlatError> {
-        let named = ["name", "version"].iter().all(|name| json::get_string(&self.info, name).is_some());
-        if !named {
-            return Err(bad_config("`info` needs a `name` and a `version`"));
-        }
-        let capabilities = self.capabilities.as_deref().filter(|value| *value != "null").unwrap_or("{}");
-        // An absent value may be written as null by hosts; an empty object is a declaration.
-        let declared: Vec<_> = json::members(capabilities).filter(|(_, value)| *value != "null").collect();
-        let sound = json::is_object(capabilities) && declared.iter().all(|(_, value)| json::is_object(value));
-        if !sound {
-            return Err(bad_config("`capabilities` is an object of objects"));
-        }
-        let capabilities = declared.iter().fold(Object::new(), |out, (name, value)| out.raw(name, value)).finish();
-        let mode = match self.mode.as_deref() {
-            None => Mode::Auto,
-            Some(name) => Mode::parse(name).ok_or_else(|| bad_config("`mode` is auto, legacy or modern"))?,
-        };
-        let pinned = match self.revision.as_deref() {
-            None => None,
-            Some(label) => {
-                Some(Revision::parse(label).ok_or_else(|| bad_config(format!("unknown revision `{label}`")))?)
-            }
-        };
-        let plan =
-            Plan::new(mode, pinned).ok_or_else(|| bad_config("`revision` is not of the era that `mode` wants"))?;
-        Ok(Config {
-            info: json::one_line(&self.info).into_owned(),
-            capabilities: json::one_line(&capabilities).into_owned(),
-            plan,
-            probe_ms: self.probe_ms.map_or(3000, millis),
-            timeout_ms: self.timeout_ms.map_or(60_000, millis),
-            max_rounds: self.max_rounds.unwrap_or(16),
-            limits,
-            trace: self.trace.unwrap_or(false),
-            own_streams: false,
-        })
     }
 }
 

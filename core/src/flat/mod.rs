@@ -1,5 +1,6 @@
 //! The one surface that every binding wraps.
 mod client;
+mod config;
 mod http1;
 mod server;
 

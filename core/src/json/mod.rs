@@ -165,6 +165,35 @@ mod tests {
     }
 
     #[test]
+    fn numbers_end_where_doubles_end() {
+        let infinite = "17976931348623158079372897140530341507993413271003782693617377898044496829276475094664901797758720709\
+            633028641669288791094655554785194040263065748867150582068190890200070838367627385484581771153176447573027006985557\
+            1366959622842914819860834936475292719074168444365510704342711559699508093042880177904174497792";
+        let below = infinite.replace("4497792", "4497791");
+        assert_eq!((infinite.parse(), below.parse()), (Ok(f64::INFINITY), Ok(f64::MAX)));
+        let numbers = [
+            "1.7976931348623157e308",
+            "1.7976931348623158e308",
+            "1.7976931348623159e308",
+            "0.0000017976931348623157e314",
+        ];
+        let others = [
+            "-1.8e308",
+            "0.0e999",
+            "0e400",
+            "1e-999",
+            "1e308",
+            "10e308",
+            "99999999999999999999e-99999999999999999999",
+            "1e99999999999999999999",
+        ];
+        for number in numbers.into_iter().chain(others).chain([infinite, &below]) {
+            let finite = number.parse::<f64>().is_ok_and(f64::is_finite);
+            assert_eq!(check(number, 1).is_ok(), finite, "{number}");
+        }
+    }
+
+    #[test]
     fn members_and_elements_are_slices() {
         let object = r#" { "a" : 1 , "b\n" : [ 2 , { } ] } "#;
         let found: Vec<_> = members(object).map(|(key, value)| (key.into_owned(), value)).collect();

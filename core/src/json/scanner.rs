@@ -263,14 +263,39 @@ impl<'a> Scanner<'a> {
             }
             far = true;
         }
-        if far {
-            let text = core::str::from_utf8(&self.text[start..self.at]).map_err(|_| Fault::Utf8)?;
-            if !text.parse::<f64>().is_ok_and(f64::is_finite) {
-                return Err(Fault::NumberRange);
-            }
+        if far && !is_finite(&self.text[start..self.at]) {
+            return Err(Fault::NumberRange);
         }
         Ok(())
     }
+}
+
+/// The least whole number that rounds to infinity as a double: 2^1024 - 2^970.
+const INFINITE: &[u8] = b"17976931348623158079372897140530341507993413271003782693617377898044496829276475094664901797758720\
+    709633028641669288791094655554785194040263065748867150582068190890200070838367627385484581771153176447573027006985557\
+    1366959622842914819860834936475292719074168444365510704342711559699508093042880177904174497792";
+
+/// Whether a number of JSON is finite as a double. Compared by its digits: reading it would need a table of powers.
+fn is_finite(number: &[u8]) -> bool {
+    let end = number.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(number.len());
+    let (digits, exponent) = (&number[..end], number.get(end + 1..).unwrap_or_default());
+    let point = digits.iter().position(|byte| *byte == b'.').unwrap_or(digits.len());
+    let whole = digits[..point].iter().filter(|byte| **byte != b'-').count();
+    let mut all = digits.iter().copied().filter(u8::is_ascii_digit);
+    let Some(zeros) = all.clone().position(|digit| digit != b'0') else { return true };
+    let negative = exponent.first() == Some(&b'-');
+    let shift = exponent
+        .iter()
+        .filter(|byte| byte.is_ascii_digit())
+        .fold(0_i64, |sum, digit| sum.saturating_mul(10).saturating_add(i64::from(digit - b'0')));
+    let shift = if negative { -shift } else { shift };
+    // How many digits stand before the point when the first one is not 0.
+    let length = shift.saturating_add(whole as i64).saturating_sub(zeros as i64);
+    if length != INFINITE.len() as i64 {
+        return length < INFINITE.len() as i64;
+    }
+    all.by_ref().take(zeros).for_each(drop);
+    all.chain(core::iter::repeat(b'0')).take(INFINITE.len()).lt(INFINITE.iter().copied())
 }
 
 pub(super) fn hex4(digits: &[u8]) -> Option<u32> {

@@ -3,7 +3,8 @@
 
 mod reopen;
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -14,7 +15,8 @@ use crate::client::{Client, Config, Ended, Event, Outgoing, Output, Role};
 use crate::error::code;
 use crate::limits::Limits;
 use crate::message::{self, Message, Parsed};
-use crate::time::{Deadlines, Millis};
+use crate::table::{Alarms, Table};
+use crate::time::Millis;
 use reopen::{Resume, Unasked};
 
 const JSON: &str = "application/json";
@@ -107,14 +109,14 @@ pub struct HttpClient {
     client: Client,
     limits: Limits,
     headers: Headers,
-    exchanges: BTreeMap<u64, Exchange>,
+    exchanges: Table<u64, Box<Exchange>>,
     session: Option<String>,
     /// A session was lost, and nothing was answered since.
     lost: bool,
     unasked: Unasked,
     /// Streams that broke off, by their own number.
-    resumes: BTreeMap<u64, Resume>,
-    lingering: Deadlines<u64>,
+    resumes: Table<u64, Resume>,
+    lingering: Alarms,
     /// The end of everything, held back until the session is ended.
     closed: Option<(Event, Millis)>,
     out: VecDeque<HttpOutput>,
@@ -133,12 +135,12 @@ impl HttpClient {
             limits: config.limits,
             client: Client::new(Config { own_streams: true, ..config }),
             headers: kept,
-            exchanges: BTreeMap::new(),
+            exchanges: Table::default(),
             session: None,
             lost: false,
             unasked: Unasked::default(),
-            resumes: BTreeMap::new(),
-            lingering: Deadlines::default(),
+            resumes: Table::default(),
+            lingering: Alarms::default(),
             closed: None,
             out: VecDeque::new(),
             now: Millis(0),
@@ -239,8 +241,8 @@ impl HttpClient {
         let Some(exchange) = self.exchanges.remove(&stream) else {
             return;
         };
-        self.lingering.clear(&stream);
-        let Exchange { of, in_session, answer, last_event, retry } = exchange;
+        self.lingering.clear(stream);
+        let Exchange { of, in_session, answer, last_event, retry } = *exchange;
         match (of, answer, failure) {
             (Of::Farewell, ..) => self.say_closed(),
             (Of::Unasked, ..) => self.reopen_later(),
@@ -335,7 +337,7 @@ impl HttpClient {
             self.unasked = Unasked::of(revision);
         }
         let in_session = self.session.is_some();
-        self.exchanges.insert(stream, Exchange::new(Of::Message(role), in_session));
+        self.exchanges.insert(stream, Box::new(Exchange::new(Of::Message(role), in_session)));
         self.out.push_back(HttpOutput::Fetch(Fetch { stream, method: "POST", headers, body: Some(text) }));
     }
 
@@ -400,7 +402,7 @@ impl HttpClient {
     }
 
     fn abort(&mut self, stream: u64) {
-        self.lingering.clear(&stream);
+        self.lingering.clear(stream);
         if self.exchanges.remove(&stream).is_some() {
             self.out.push_back(HttpOutput::Abort(stream));
         }

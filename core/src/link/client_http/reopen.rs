@@ -1,6 +1,7 @@
 //! Streams that are opened without a message: the one on which a server speaks unasked, and the rest of one that broke
 //! off before the answer that it was for.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 
 use super::{Exchange, Fetch, HttpClient, HttpOutput, LINGER_MS, Of, SESSION, SSE, VERSION};
@@ -61,7 +62,8 @@ impl HttpClient {
         if let Some(session) = &self.session {
             headers.push(SESSION, session);
         }
-        self.exchanges.insert(stream, Exchange::new(of, self.session.is_some()));
+        let exchange = Exchange::new(of, self.session.is_some());
+        self.exchanges.insert(stream, Box::new(exchange));
         self.out.push_back(HttpOutput::Fetch(Fetch { stream, method, headers, body: None }));
         stream
     }
