@@ -116,12 +116,10 @@ fn node(place: &Place) -> Result<Count> {
 }
 
 fn all_corpora(place: &Place) -> Result<Count> {
-    let built = build::hosts(place, &Host::NATIVE)?;
+    let built = build::hosts(place, &Host::ALL)?;
     let mut count = Count::default();
-    for host in Host::NATIVE {
-        let one = corpus::through(place, &built, host)?;
-        println!("        {one}");
-        count.add(one);
+    for host in Host::ALL {
+        count.add(corpus::through(place, &built, host)?);
     }
     Ok(count)
 }

@@ -6,7 +6,7 @@ use crate::{
     count::{self, Count},
     place::Place,
     run::{Job, need},
-    setup, test,
+    setup, size, test,
 };
 
 const FOLDER: &str = "bindings-wasm/component";
@@ -71,10 +71,8 @@ fn encoding(place: &Place) -> Result<Count> {
     let component = place.word(&format!("{FOLDER}/dist/keel-mcp.wasm"));
     let wit = place.word(&format!("{FOLDER}/wit"));
     let check = Job::of(vec![super::generator(place)?]).args(&["component-check", &component, &wit]);
-    let count = test::passed(place, "component against its WIT", &check)?;
-    for (name, bytes) in sizes(place)? {
-        println!("        {name}: {bytes} bytes");
-    }
+    let mut count = test::passed(place, "component against its WIT", &check)?;
+    count.add(size::compare(place, &sizes(place)?, false)?);
     Ok(count)
 }
 
