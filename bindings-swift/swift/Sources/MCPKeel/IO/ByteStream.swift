@@ -25,6 +25,7 @@ final class ByteStream: @unchecked Sendable {
     private let queue = DispatchQueue(label: "mcp-keel.stream")
     private let input: Int32?
     private let output: Int32?
+    private let isPaced: Bool
     private let tell: @Sendable (ByteEvent) -> Void
     private let waiting = Locked(0)
 
@@ -44,9 +45,9 @@ final class ByteStream: @unchecked Sendable {
     private static let most = 256 * 1024
     private static let piece = 64 * 1024
 
-    /// `input` and `output` may be the same socket.
-    init(input: Int32?, output: Int32?, tell: @escaping @Sendable (ByteEvent) -> Void) {
-        (self.input, self.output, self.tell) = (input, output, tell)
+    /// `input` and `output` may be the same socket. Who is not paced does not say what it `took`.
+    init(input: Int32?, output: Int32?, isPaced: Bool = true, tell: @escaping @Sendable (ByteEvent) -> Void) {
+        (self.input, self.output, self.isPaced, self.tell) = (input, output, isPaced, tell)
         ByteStream.ignoreBrokenPipes
         for descriptor in Set([input, output].compactMap { $0 }) {
             _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
@@ -122,7 +123,7 @@ final class ByteStream: @unchecked Sendable {
         var bytes = Data(count: ByteStream.piece)
         let count = bytes.withUnsafeMutableBytes { sys_read(input, $0.baseAddress, $0.count) }
         if count > 0 {
-            untaken += count
+            if isPaced { untaken += count }
             tell(.bytes(bytes.prefix(count)))
             pace()
         } else if count == 0 {

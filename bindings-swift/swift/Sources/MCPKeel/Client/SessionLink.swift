@@ -5,7 +5,10 @@ import FoundationNetworking
 #endif
 
 /// HTTP by the URLSession of the platform.
-final class HTTPLink: NSObject, Link, URLSessionDataDelegate, @unchecked Sendable {
+///
+/// That of Swift on Linux closes sockets which Dispatch still watches; the process may crash when their numbers are used again
+/// at once. So it serves there only what needs TLS.
+final class SessionLink: NSObject, Link, URLSessionDataDelegate, @unchecked Sendable {
     private let url: URL
     private let headers: [String: String]
     private var session: URLSession!
@@ -20,16 +23,13 @@ final class HTTPLink: NSObject, Link, URLSessionDataDelegate, @unchecked Sendabl
         (self.url, self.headers) = (url, headers)
     }
 
-    var config: JSON.Object {
-        let given = headers.sorted { $0.key < $1.key }.map { ($0, JSON.string($1)) }
-        return ["link": "http", "url": .string(url.absoluteString), "headers": .object(JSON.Object(given))]
-    }
+    var config: JSON.Object { httpConfig(url, headers) }
 
     func open(_ hear: @escaping Hear) async throws {
         self.hear = hear
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = HTTPLink.forever
-        configuration.timeoutIntervalForResource = HTTPLink.forever
+        configuration.timeoutIntervalForRequest = SessionLink.forever
+        configuration.timeoutIntervalForResource = SessionLink.forever
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.urlCache = nil
         configuration.httpShouldSetCookies = false
@@ -38,11 +38,11 @@ final class HTTPLink: NSObject, Link, URLSessionDataDelegate, @unchecked Sendabl
         session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
     }
 
-    func fetch(_ stream: Int64, _ method: String, _ exchange: JSON) {
-        guard let url = exchange["url"]?.string.flatMap(URL.init(string:)) else {
-            return hear(.failed(stream, "no URL: \(exchange["url"] ?? .null)"))
+    func fetch(_ stream: Int64, _ method: String, _ exchange: String) {
+        guard let exchange = try? JSON(parsing: exchange), let url = exchange["url"]?.string.flatMap(URL.init(string:)) else {
+            return hear(.failed(stream, "this platform takes no such URL: \(exchange)"))
         }
-        var request = URLRequest(url: url, timeoutInterval: HTTPLink.forever)
+        var request = URLRequest(url: url, timeoutInterval: SessionLink.forever)
         request.httpMethod = method
         for header in exchange["headers"]?.array ?? [] {
             if let name = header[0]?.string, let value = header[1]?.string { request.addValue(value, forHTTPHeaderField: name) }
