@@ -130,7 +130,7 @@ impl Client {
                     && json::get(&self.offered, "logging").is_some() =>
             {
                 let params = Object::new().string("level", &level).finish();
-                let wire = self.send_request(Purpose::Level(handle), "logging/setLevel", Some(&params));
+                let wire = self.send_request(Purpose::Level(handle), "logging/setLevel", Some(params));
                 self.level = Some(level);
                 self.set_phase(handle, Phase::Preparing(wire));
             }
@@ -159,7 +159,7 @@ impl Client {
         let params = call.pages.params.as_deref().or(call.params.as_deref());
         let params = self.revision.client_params(params, &extra, &self.speaker());
         let method = call.method.clone();
-        let wire = self.send_request(Purpose::Call(handle), &method, params.as_deref());
+        let wire = self.send_request(Purpose::Call(handle), &method, params);
         self.set_phase(handle, Phase::Sent(wire));
     }
 

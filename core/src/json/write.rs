@@ -2,7 +2,7 @@
 
 use alloc::string::{String, ToString};
 
-use super::push_string;
+use super::{push_line, push_string};
 
 /// Writes one object, member by member.
 #[derive(Debug)]
@@ -53,6 +53,14 @@ impl Object {
     pub fn raw(mut self, name: &str, value: &str) -> Self {
         self.key(name);
         self.out.push_str(value);
+        self
+    }
+
+    /// The same for text of others, which may have line breaks.
+    #[must_use]
+    pub fn line(mut self, name: &str, value: &str) -> Self {
+        self.key(name);
+        push_line(&mut self.out, value);
         self
     }
 

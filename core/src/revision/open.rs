@@ -320,7 +320,7 @@ impl Revision {
                 _ => false,
             };
             if !replaced {
-                out = out.raw(&name, &json::one_line(value));
+                out = out.line(&name, value);
             }
         }
         out = out.maybe("inputResponses", extra.answers).maybe("requestState", extra.state);
@@ -349,12 +349,12 @@ impl Revision {
         for (name, value) in json::members(own) {
             let replaced = ours.iter().any(|(key, _)| *key == name) || json::get(given, &name).is_some();
             if !replaced {
-                out = out.raw(&name, &json::one_line(value));
+                out = out.line(&name, value);
             }
         }
         for (name, value) in json::members(given) {
             if !ours.iter().any(|(key, _)| *key == name) {
-                out = out.raw(&name, &json::one_line(value));
+                out = out.line(&name, value);
             }
         }
         ours.iter().fold(out, |out, (name, value)| out.raw(name, value)).finish()
@@ -371,7 +371,7 @@ impl Revision {
                 "roots" if !legacy => "{}",
                 _ => value,
             };
-            out = out.raw(&name, &json::one_line(value));
+            out = out.line(&name, value);
         }
         out.finish()
     }

@@ -105,7 +105,7 @@ impl Revision {
     pub(crate) fn write_answer(self, id: &Id, method: &Method, result: &str, facts: &Facts<'_>) -> String {
         match self.rules().era {
             Era::Legacy => message::write_result(id, &shape::result(method.name, result, self)),
-            Era::Modern => stand_alone(id, "complete", Some(method), &json::one_line(result), facts),
+            Era::Modern => stand_alone(id, "complete", Some(method), result, facts),
         }
     }
 
@@ -217,7 +217,7 @@ fn stand_alone(id: &Id, result_type: &str, method: Option<&Method>, result: &str
     let mut merged = Object::new().raw(SERVER, facts.server);
     for (name, value) in json::members(meta.unwrap_or("{}")) {
         if name != SERVER {
-            merged = merged.raw(&name, value);
+            merged = merged.line(&name, value);
         }
     }
     let merged = merged.finish();
@@ -226,11 +226,11 @@ fn stand_alone(id: &Id, result_type: &str, method: Option<&Method>, result: &str
     if method.is_some_and(|method| method.cacheable) {
         let default_ttl = facts.ttl_ms.to_string();
         let default_scope = json::quote(facts.cache_scope);
-        out = out.raw("ttlMs", ttl.unwrap_or(&default_ttl)).raw("cacheScope", scope.unwrap_or(&default_scope));
+        out = out.line("ttlMs", ttl.unwrap_or(&default_ttl)).line("cacheScope", scope.unwrap_or(&default_scope));
     }
     for (name, value) in json::members(result) {
         if !matches!(&*name, "_meta" | "ttlMs" | "cacheScope" | "resultType") {
-            out = out.raw(&name, value);
+            out = out.line(&name, value);
         }
     }
     let mut out = out.finish();
