@@ -52,7 +52,7 @@ impl FlatServer {
 
     /// The outcome of one call: `{"result": ...}` or `{"error": ...}`. In a list, it is taken out of it.
     fn respond<'py>(&mut self, py: Python<'py>, call: u64, outcome: Text<'_>, now: u64) -> Tuples<'py> {
-        self.0.records(py, outcome.0.len(), |s| s.respond(call, &outcome.0, now))
+        self.0.records(py, outcome.0.len(), |s| s.respond(call, outcome.0, now))
     }
 
     /// Asks the client something inside a call.

@@ -146,6 +146,15 @@ impl Client {
 
     /// Sends the request itself: the first time, for the next page, or again with answers.
     pub(super) fn send_call(&mut self, handle: u64) {
+        let Some(call) = self.calls.get_mut(&handle) else {
+            return;
+        };
+        // Kept only where it may have to be said again: for a retry, in a new session, for the next page.
+        let again = self.config.own_streams || self.revision.types_results() || call.options.all;
+        let params = match &call.pages.params {
+            None if !again => call.params.take(),
+            next => next.as_ref().or(call.params.as_ref()).cloned(),
+        };
         let Some(call) = self.calls.get(&handle) else {
             return;
         };
@@ -156,8 +165,7 @@ impl Client {
             answers: call.answers.as_deref(),
             state: call.state.as_deref(),
         };
-        let params = call.pages.params.as_deref().or(call.params.as_deref());
-        let params = self.revision.client_params(params, &extra, &self.speaker());
+        let params = self.revision.client_params_in_place(params, &extra, &self.speaker());
         let method = call.method.clone();
         let wire = self.send_request(Purpose::Call(handle), &method, params);
         self.set_phase(handle, Phase::Sent(wire));

@@ -94,6 +94,11 @@ impl Object {
         self.raw(name, if value { "true" } else { "false" })
     }
 
+    /// The text without its end.
+    pub(crate) fn unfinished(self) -> String {
+        self.out
+    }
+
     /// The finished text.
     #[must_use]
     pub fn finish(mut self) -> String {

@@ -330,6 +330,30 @@ impl Revision {
         Some(out.finish())
     }
 
+    /// The same around parameters that are handed over, where they are if that can be: long ones are worth it.
+    pub(crate) fn client_params_in_place(
+        self,
+        params: Option<String>,
+        extra: &Extra<'_>,
+        speaker: &Speaker<'_>,
+    ) -> Option<String> {
+        let plain = |text: &String| {
+            let one_line = !text.contains('\n') && !text.contains('\r');
+            one_line && extra.answers.is_none() && extra.state.is_none() && json::get(text, "_meta").is_none()
+        };
+        let mut text = match params {
+            Some(text) if plain(&text) => text,
+            params => return self.client_params(params.as_deref(), extra, speaker),
+        };
+        let meta = self.client_meta("{}", extra, speaker);
+        if self.rules().era == Era::Modern || meta != "{}" {
+            text.truncate(text.trim_end().len() - 1);
+            let comma = if text.trim_end().ends_with('{') { "" } else { "," };
+            text.push_str(&format!(r#"{comma}"_meta":{meta}}}"#));
+        }
+        Some(text)
+    }
+
     fn client_meta(self, own: &str, extra: &Extra<'_>, speaker: &Speaker<'_>) -> String {
         let token = extra.token.map(|token| token.to_string());
         let mut ours: Vec<(&str, Cow<'_, str>)> = Vec::new();

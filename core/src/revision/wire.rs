@@ -5,6 +5,7 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::methods::{self, Method};
 use super::{Era, Revision, shape};
@@ -107,6 +108,37 @@ impl Revision {
             Era::Legacy => message::write_result(id, &shape::result(method.name, result, self)),
             Era::Modern => stand_alone(id, "complete", Some(method), result, facts),
         }
+    }
+
+    /// The same around a result that stands at `at` in a text which is handed over, where it is if that can be: long ones
+    /// are worth it.
+    pub(crate) fn write_answer_in_place(
+        self,
+        id: &Id,
+        method: &Method,
+        mut text: String,
+        at: Range<usize>,
+        facts: &Facts<'_>,
+    ) -> String {
+        let result = &text[at.clone()];
+        let one_line = !result.contains('\n') && !result.contains('\r');
+        let (head, from) = match self.rules().era {
+            Era::Legacy if one_line && shape::result(method.name, result, self).len() == result.len() => {
+                (message::begin_result(id, 0), at.start)
+            }
+            Era::Modern if one_line && json::pick(result, OWN_MEMBERS) == [None; 4] => {
+                let mut head = begin_stand_alone(id, 0, "complete", Some(method), [None; 3], facts).unfinished();
+                if json::members(result).next().is_some() {
+                    head.push(',');
+                }
+                (head, at.start + 1)
+            }
+            _ => return self.write_answer(id, method, result, facts),
+        };
+        text.truncate(at.end);
+        text.replace_range(..from, &head);
+        text.push('}');
+        text
     }
 
     /// The answer that asks the client for input first (MRTR-004).
@@ -213,7 +245,30 @@ impl Revision {
 
 /// An answer whose result has the members that every answer to a request that stands alone has (RPC-036, META-018).
 fn stand_alone(id: &Id, result_type: &str, method: Option<&Method>, result: &str, facts: &Facts<'_>) -> String {
-    let [meta, ttl, scope] = json::pick(result, ["_meta", "ttlMs", "cacheScope"]);
+    let [meta, ttl, scope, _] = json::pick(result, OWN_MEMBERS);
+    let mut out = begin_stand_alone(id, result.len(), result_type, method, [meta, ttl, scope], facts);
+    for (name, value) in json::members(result) {
+        if !OWN_MEMBERS.contains(&&*name) {
+            out = out.line(&name, value);
+        }
+    }
+    let mut out = out.finish();
+    out.push('}');
+    out
+}
+
+/// Members of a result that are ours to write.
+const OWN_MEMBERS: [&str; 4] = ["_meta", "ttlMs", "cacheScope", "resultType"];
+
+/// Such an answer up to the members that are its method's own; with what the handler said about ours.
+fn begin_stand_alone(
+    id: &Id,
+    room: usize,
+    result_type: &str,
+    method: Option<&Method>,
+    [meta, ttl, scope]: [Option<&str>; 3],
+    facts: &Facts<'_>,
+) -> Object {
     let mut merged = Object::new().raw(SERVER, facts.server);
     for (name, value) in json::members(meta.unwrap_or("{}")) {
         if name != SERVER {
@@ -221,20 +276,13 @@ fn stand_alone(id: &Id, result_type: &str, method: Option<&Method>, result: &str
         }
     }
     let merged = merged.finish();
-    let out = Object::after(message::begin_result(id, result.len() + merged.len() + 128));
+    let out = Object::after(message::begin_result(id, room + merged.len() + 128));
     let mut out = out.string("resultType", result_type).raw("_meta", &merged);
     if method.is_some_and(|method| method.cacheable) {
         let default_ttl = facts.ttl_ms.to_string();
         let default_scope = json::quote(facts.cache_scope);
         out = out.line("ttlMs", ttl.unwrap_or(&default_ttl)).line("cacheScope", scope.unwrap_or(&default_scope));
     }
-    for (name, value) in json::members(result) {
-        if !matches!(&*name, "_meta" | "ttlMs" | "cacheScope" | "resultType") {
-            out = out.line(&name, value);
-        }
-    }
-    let mut out = out.finish();
-    out.push('}');
     out
 }
 

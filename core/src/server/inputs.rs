@@ -228,7 +228,7 @@ impl Server {
         }
         if let Some(outcome) = outcome {
             // Checked when it came.
-            let _ = self.respond(number, &outcome);
+            let _ = self.respond(number, outcome);
         } else if open {
             self.asking.push(number);
             self.send_questions(now);
