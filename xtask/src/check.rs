@@ -91,6 +91,7 @@ const BUDGETS: [Budget; 8] = [
             "flat",
             "http",
             "link",
+            "memory",
             "memory_link",
             "serving",
             "sockets",

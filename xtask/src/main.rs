@@ -27,7 +27,8 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const USAGE: &str = "usage: cargo xtask <verb>
 
   demo [--verbose] [--only TEXT]   every language's client with every language's server, both transports and eras
-  test [area...]                   everything that must pass; areas: check core python node corpus interop demo
+  test [area...]                   everything that must pass; areas: check core python node examples corpus memory
+                                   interop demo
   setup [area...]                  installs what the areas need; areas: core python node interop
   interop [--verbose] [--only TEXT]  our clients and servers with the official SDKs and public servers
   corpus --host rust|python|node   the shared corpus through one host

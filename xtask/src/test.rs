@@ -3,7 +3,7 @@ use std::fs;
 
 use crate::{
     Result,
-    build::{self, Host, cargo},
+    build::{self, Host, Program, cargo},
     cells::Flags,
     check, corpus,
     count::{self, Count},
@@ -15,13 +15,14 @@ use crate::{
 
 type Area = fn(&Place) -> Result<Count>;
 
-const AREAS: [(&str, Area); 8] = [
+const AREAS: [(&str, Area); 9] = [
     ("check", check::run),
     ("core", core),
     ("python", python),
     ("node", node),
     ("examples", examples),
     ("corpus", all_corpora),
+    ("memory", memory),
     ("interop", |place| interop::run(place, &Flags::default())),
     ("demo", |place| demo::run(place, &Flags::default())),
 ];
@@ -107,6 +108,34 @@ fn all_corpora(place: &Place) -> Result<Count> {
     let mut count = Count::default();
     for host in Host::ALL {
         let one = corpus::through(place, &built, host)?;
+        println!("        {one}");
+        count.add(one);
+    }
+    Ok(count)
+}
+
+/// What large messages cost each host in resident memory, looked at from outside.
+fn memory(place: &Place) -> Result<Count> {
+    if !cfg!(target_os = "linux") {
+        println!("left out: only Linux tells the peak of a process's memory since a moment");
+        return Ok(Count::default());
+    }
+    let built = build::hosts(place, &Host::ALL)?;
+    let mut count = Count::default();
+    for host in Host::ALL {
+        let name = format!("memory {}", host.name());
+        let program = ["run", "--quiet", "-p", "keel-tests", "--bin", "memory", "--", "--host", host.name()];
+        let mut job = cargo(place, &program);
+        for (flag, program) in [("--server", Program::MemoryServer), ("--client", Program::MemoryClient)] {
+            let command = built.command(host, program)?;
+            job = job.args(&[flag]).args(&command.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        let log = place.log(&name);
+        let ended = job.run(&log)?;
+        tell(&name, &ended, &log);
+        let text = fs::read_to_string(&log)?;
+        text.lines().filter(|line| line.contains(" times (")).for_each(|line| println!("    {line}"));
+        let one = count::ours(&text).with_exit(ended.ok);
         println!("        {one}");
         count.add(one);
     }

@@ -153,7 +153,12 @@ impl Client {
         let again = self.config.own_streams || self.revision.types_results() || call.options.all;
         let params = match &call.pages.params {
             None if !again => call.params.take(),
-            next => next.as_ref().or(call.params.as_ref()).cloned(),
+            next => next.as_ref().or(call.params.as_ref()).map(|params| {
+                // With room for what is written around it.
+                let mut copy = String::with_capacity(params.len() + 1024);
+                copy.push_str(params);
+                copy
+            }),
         };
         let Some(call) = self.calls.get(&handle) else {
             return;
