@@ -15,7 +15,8 @@ struct Give {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> mcp_keel::Result<()> {
-    let object = |name: &str, kind: &str| json!({"type": "object", "properties": {name: {"type": kind}}, "required": [name]});
+    let object =
+        |name: &str, kind: &str| json!({"type": "object", "properties": {name: {"type": kind}}, "required": [name]});
     Server::builder("memory", "1")
         .tool(Tool::new("take").input_schema(object("text", "string")), |args: Take, _: Context| async move {
             args.text.chars().count().to_string()

@@ -86,7 +86,14 @@ fn python(place: &Place) -> Result<Count> {
     let mut count = counted(place, "pytest", &at(&["pytest", "-q", "-rs", "tests"]), count::pytest)?;
     count.add(passed(place, "mypy mcp_keel", &at(&["mypy", "-p", "mcp_keel"]))?);
     // One by one, because modules of the same name are in them.
-    for programs in ["fixture", "tests", "examples", "../tests/interop/probe/probe.py"] {
+    for programs in [
+        "fixture",
+        "tests",
+        "examples",
+        "../tests/interop/probe/probe.py",
+        "../tests/memory/server.py",
+        "../tests/memory/client.py",
+    ] {
         count.add(passed(place, &format!("mypy {programs}"), &at(&["mypy", programs]))?);
     }
     count.add(passed(place, "stubtest", &at(&["mypy.stubtest", "mcp_keel"]))?);

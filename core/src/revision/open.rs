@@ -637,4 +637,29 @@ mod tests {
         assert_eq!(json::get(meta, CAPABILITIES), Some("{}"));
         assert_eq!(json::get(meta, CLIENT), Some(speaker.info));
     }
+
+    #[test]
+    fn in_place_is_the_same() {
+        let speaker = Speaker { info: r#"{"name":"c","version":"1"}"#, capabilities: "{}" };
+        let plain = Extra::default();
+        let told = Extra { meta: Some(r#"{"a":2}"#), token: Some(7), ..plain };
+        let again = Extra { answers: Some(r#"{"q":{}}"#), state: Some("\"s\""), ..plain };
+        for revision in Revision::ALL {
+            for extra in [&plain, &told, &again] {
+                assert_eq!(
+                    revision.client_params_in_place(None, extra, &speaker),
+                    revision.client_params(None, extra, &speaker)
+                );
+                for params in
+                    ["{}", " { } ", r#"{"x":"}"}"#, r#"{"_meta":{"a":1},"requestState":"old"}"#, "{\"x\":\n1}"]
+                {
+                    let known = revision.client_params(Some(params), extra, &speaker).expect("given");
+                    let written = revision.client_params_in_place(Some(params.to_string()), extra, &speaker);
+                    let written = written.expect("given");
+                    assert!(json::same(&known, &written), "{revision}: {known} {written}");
+                    assert!(!written.contains('\n'), "{written}");
+                }
+            }
+        }
+    }
 }

@@ -307,3 +307,36 @@ pub(crate) fn subscription_end(id: &Id, facts: &Facts<'_>) -> String {
     let result = Object::new().raw("_meta", &meta).finish();
     stand_alone(id, "complete", None, &result, facts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_place_is_the_same() {
+        let facts = Facts { server: r#"{"name":"s","version":"1"}"#, ttl_ms: 5, cache_scope: "private" };
+        let id = Id::number(7);
+        for revision in Revision::ALL {
+            for name in ["tools/call", "resources/read", "prompts/get", "tools/list"] {
+                let Some(method) = methods::any(name) else { panic!("{name}") };
+                for result in [
+                    "{}",
+                    "{ }",
+                    r#"{"content":[{"type":"text","text":"grüß \u0041"}],"contents":[],"messages":[]}"#,
+                    r#"{"content":[{"type":"audio"}],"structuredContent":[1],"isError":true}"#,
+                    r#"{"content":[],"_meta":{"a":1}}"#,
+                    r#"{"ttlMs":7,"content":[]}"#,
+                    "{\"content\":[]\n}",
+                ] {
+                    let outcome = format!(r#" {{"result":{result} }}"#);
+                    let at = 11..11 + result.len();
+                    assert_eq!(&outcome[at.clone()], result);
+                    let known = revision.write_answer(&id, method, result, &facts);
+                    let written = revision.write_answer_in_place(&id, method, outcome, at, &facts);
+                    assert!(json::same(&known, &written), "{revision} {name}: {known} {written}");
+                    assert!(!written.contains('\n'), "{written}");
+                }
+            }
+        }
+    }
+}

@@ -21,6 +21,21 @@ const TIMES: f64 = 3.0;
 /// what the compiler of a virtual machine makes of code that has become hot. It does not grow with the message.
 const ALLOWANCE: u64 = 8 << 20;
 
+/// Where the host itself leaves no room for that bound: host, role, tool, and what can be reached.
+const REACHABLE: [(&str, &str, &str, f64); 5] = [
+    // Copies that are alive together are three at most. But glibc's allocator stops giving blocks of this size back at once
+    // after the first was freed, and keeps up to twice as much at the end of its heap; so does a program without us. The
+    // Rust crate has no unsafe code with which to tell it otherwise. Python has the value, its JSON and our copy anyway.
+    ("rust", "server", "take", 3.5),
+    ("rust", "client", "take", 3.5),
+    ("python", "client", "take", 3.5),
+    // `JSON.stringify` makes its text of pieces, which are there together with the value and with the text that they are
+    // joined to: 3.6 times the message in plain Node, before anything is sent. To that come the bytes to be sent.
+    ("node", "server", "give", 4.0),
+    // And, where the server may ask for the same request again, what it would be repeated from.
+    ("node", "client", "take", 5.0),
+];
+
 /// One measurement: so many calls, one after the other, of a tool with a text of so many bytes.
 struct Case {
     name: &'static str,
@@ -90,11 +105,14 @@ fn measure(host: &str, commands: &[String]) -> Result<bool> {
                 }
                 let grown = watched.peak()?.saturating_sub(before);
                 let message = (units * WRITTEN) as f64;
-                let allowed = TIMES * message + ALLOWANCE as f64;
+                let known = REACHABLE.iter().find(|known| (known.0, known.1, known.2) == (host, role, tool));
+                let bound = known.map_or(TIMES, |known| known.3);
+                let allowed = bound * message + ALLOWANCE as f64;
                 let ok = grown as f64 <= allowed;
                 let word = if ok { "ok    " } else { "FAILED" };
                 let times = grown as f64 / message;
-                writeln!(out, "{word}  {host} {role}, {era}, {name}: {times:.2} times ({} MiB)", grown >> 20)?;
+                let line = format!("{host} {role}, {era}, {name}: {times:.2} times ({} MiB)", grown >> 20);
+                writeln!(out, "{word}  {line}, {bound} and {} MiB allowed", ALLOWANCE >> 20)?;
                 if ok { passed += 1 } else { failed += 1 }
             }
         }
