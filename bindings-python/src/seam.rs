@@ -43,7 +43,8 @@ impl<T: Send> Guarded<T> {
         run: impl FnOnce(&mut T) -> Result<R, FlatError> + Send,
     ) -> PyResult<R> {
         let large = size >= memory::LARGE;
-        if std::mem::replace(&mut self.large, large) || large {
+        let after_large = std::mem::replace(&mut self.large, large);
+        if after_large || large {
             give_back();
         }
         let Some(inner) = self.inner.as_mut() else {
@@ -51,6 +52,10 @@ impl<T: Send> Guarded<T> {
         };
         let caught = || catch_unwind(AssertUnwindSafe(|| run(inner)));
         let outcome = if size < LARGE { caught() } else { py.detach(caught) };
+        if after_large {
+            // What the core kept of it until now.
+            give_back();
+        }
         match outcome {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => Err(refused(py, &error)),
