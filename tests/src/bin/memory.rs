@@ -31,7 +31,7 @@ const REACHABLE: [(&str, &str, &str, f64); 5] = [
     ("rust", "client", "take", 3.5),
     ("python", "client", "take", 4.0),
     // `JSON.stringify` makes its text of pieces, which are there together with the value and with the text that they are
-    // joined to: 3.6 times the message in plain Node, before anything is sent. To that come the bytes to be sent.
+    // joined to: 3.7 times the message in plain Node, before anything is sent. To that come the bytes to be sent.
     ("node", "server", "give", 4.0),
     // And, where the server may ask for the same request again, what it would be repeated from.
     ("node", "client", "take", 5.0),
