@@ -48,3 +48,9 @@ export class FlatHttp1 {
 
 /** Whether nobody can read any more what is written to this pipe or socket; false where that cannot be known. */
 export function abandoned(descriptor: number): boolean;
+
+/** Frees the memory of a buffer that nobody reads any more. */
+export function release(memory: ArrayBufferLike): void;
+
+/** Collects garbage now. */
+export function collect(): void;

@@ -33,7 +33,7 @@ const USAGE: &str = "usage: cargo xtask <verb>
                                    every language's client with every language's server, both transports and eras;
                                    --all adds the browser, Kotlin, Swift and the component
   test [area...]                   everything that must pass; areas: check core python node wasm component kotlin swift
-                                   examples corpus interop demo
+                                   examples corpus memory interop demo
   setup [area...]                  installs what the areas need; areas: core python node wasm component kotlin swift interop
   interop [--verbose] [--only TEXT]  our clients and servers with the official SDKs and public servers
   corpus --host rust|python|node|wasm|component|kotlin|swift   the shared corpus through one host

@@ -46,7 +46,7 @@ impl Client {
         }
         for uri in &uris {
             let params = Object::new().string("uri", uri).finish();
-            self.send_request(Purpose::Subscribe(handle), "resources/subscribe", Some(&params));
+            self.send_request(Purpose::Subscribe(handle), "resources/subscribe", Some(params));
         }
         self.set_phase(handle, Phase::Listening { unconfirmed: uris.len() });
         let none = uris.is_empty();
@@ -136,7 +136,7 @@ impl Client {
         let over: Vec<_> = call.uris.iter().filter(|uri| !held(uri)).cloned().collect();
         for uri in over {
             let params = Object::new().string("uri", &uri).finish();
-            self.send_request(Purpose::Quiet, "resources/unsubscribe", Some(&params));
+            self.send_request(Purpose::Quiet, "resources/unsubscribe", Some(params));
         }
     }
 }

@@ -83,7 +83,7 @@ impl Server {
         peer.last_asked += 1;
         let id = peer.last_asked;
         peer.asked.insert(id, (number, key.to_string()));
-        self.send_related(to, message::write_request(&Id::number(id), method, params));
+        self.send_related(to, message::write_request(&Id::number(id), method, params.map(ToString::to_string)));
     }
 
     /// The answer to a question that went out as a request.
@@ -228,7 +228,7 @@ impl Server {
         }
         if let Some(outcome) = outcome {
             // Checked when it came.
-            let _ = self.respond(number, &outcome);
+            let _ = self.respond(number, outcome);
         } else if open {
             self.asking.push(number);
             self.send_questions(now);

@@ -180,7 +180,7 @@ pub(crate) fn command(place: &Place, program: Program) -> Result<Vec<String>> {
         Program::Server => "FixtureServer",
         Program::Client => "FixtureClient",
         Program::Corpus => "CorpusHost",
-        Program::Probe => return Err("kotlin has no probe".into()),
+        _ => return Err(format!("kotlin has no program {program:?}").into()),
     };
     Ok(java(place, &format!("dev.mcpkeel.{class}")))
 }

@@ -162,7 +162,7 @@ pub(crate) fn command(place: &Place, program: Program) -> Result<Vec<String>> {
         Program::Server => "fixture-server",
         Program::Client => "fixture-client",
         Program::Corpus => "corpus-host",
-        Program::Probe => return Err("swift has no probe".into()),
+        _ => return Err(format!("swift has no program {program:?}").into()),
     };
     Ok(Tools::find(place).program(place, name))
 }

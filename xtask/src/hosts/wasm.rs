@@ -65,7 +65,7 @@ pub(crate) fn command(place: &Place, program: Program) -> Result<Vec<String>> {
         Program::Server => node(place, "fixture/server.mjs", &[]),
         Program::Client => node(place, "fixture/client.mjs", &["--in", "edge"]),
         Program::Corpus => node(place, "tests/corpus_host.mjs", &[]),
-        Program::Probe => return Err("wasm has no probe".into()),
+        _ => return Err(format!("wasm has no program {program:?}").into()),
     })
 }
 
