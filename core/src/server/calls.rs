@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use super::peers::ReplyTo;
 use super::{CallId, Channel, Event, PeerId, Server};
@@ -166,7 +167,10 @@ impl Server {
             if peer.running.get(&call.id) == Some(&number) {
                 peer.running.remove(&call.id);
             }
-            peer.asked.retain(|_, (other, _)| *other != number);
+            let open: Vec<_> = peer.asked.extract_if(.., |_, (other, _)| *other == number).map(|(id, _)| id).collect();
+            for id in open {
+                self.withdraw_question(call.to, id);
+            }
         }
         Some(call)
     }
