@@ -6,8 +6,8 @@ import FoundationNetworking
 
 /// HTTP by the URLSession of the platform.
 ///
-/// That of Swift on Linux closes sockets which Dispatch still watches; the process may crash when their numbers are used again
-/// at once. So it serves there only what needs TLS.
+/// On Linux it keeps its own watch on sockets with the sources of Dispatch (see `Poller`), so it serves there only what
+/// needs TLS.
 final class SessionLink: NSObject, Link, URLSessionDataDelegate, @unchecked Sendable {
     private let url: URL
     private let headers: [String: String]
