@@ -180,7 +180,8 @@ pub(crate) fn test(place: &Place) -> Result<Count> {
     for (name, options) in [("swift with real servers", &[][..]), ("swift by URLSession", &["--session"])] {
         let words = built.command(Host::Python, Program::Server)?;
         let words: Vec<_> = words.iter().map(String::as_str).chain(["--", "node"]).collect();
-        let live = Job::of(tools.program(place, "live-tests")).args(options).args(&words).args(&[&place.word(everything)]);
+        let live =
+            Job::of(tools.program(place, "live-tests")).args(options).args(&words).args(&[&place.word(everything)]);
         count.add(counted(place, name, &live, count::ours)?);
     }
     let messages = Messages::of(place, "swift")?;
