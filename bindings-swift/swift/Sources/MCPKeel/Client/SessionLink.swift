@@ -88,7 +88,7 @@ final class SessionLink: NSObject, Link, URLSessionDataDelegate, @unchecked Send
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         guard let stream = running.with({ $0.removeValue(forKey: task.taskIdentifier)?.stream }) else { return }
-        if let error { hear(.failed(stream, words(error))) } else { hear(.end(stream)) }
+        if let error { hear(.failed(stream, error.localizedDescription)) } else { hear(.end(stream)) }
     }
 
     /// A redirect would carry the headers, and the credentials in them, elsewhere: the core decides.

@@ -12,7 +12,7 @@ import Glibc
 final class SocketLink: Link, @unchecked Sendable {
     private let url: URL
     private let headers: [String: String]
-    private let queue = DispatchQueue(label: "mcp-keel.http")
+    private let queue = DispatchQueue(label: "mcp-keel.http", target: .global())
 
     // On the queue, but for `hear`, which is set once.
     private var hear: Hear = { _ in }

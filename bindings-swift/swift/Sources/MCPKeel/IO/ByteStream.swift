@@ -22,7 +22,8 @@ enum ByteEvent: Sendable {
 
 /// Bytes from and to file descriptors of this process, without blocking. Closes them in the end.
 final class ByteStream: @unchecked Sendable {
-    private let queue = DispatchQueue(label: "mcp-keel.stream")
+    // Not a thread for each.
+    private let queue = DispatchQueue(label: "mcp-keel.stream", target: .global())
     private let input: Int32?
     private let output: Int32?
     private let isPaced: Bool

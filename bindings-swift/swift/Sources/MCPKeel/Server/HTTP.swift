@@ -122,7 +122,7 @@ public final class HTTPListener: Sendable {
 private final class Acceptor: @unchecked Sendable {
     /// Opens when it has stopped and no connection is left.
     let empty = Latch()
-    private let queue = DispatchQueue(label: "mcp-keel.accept")
+    private let queue = DispatchQueue(label: "mcp-keel.accept", target: .global())
     private let descriptor: Int32
     private let serving: Serving
     private let most: Int
