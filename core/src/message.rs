@@ -2,7 +2,6 @@
 //! slices of the text.
 
 use alloc::borrow::{Cow, ToOwned};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -10,6 +9,7 @@ use core::ops::Range;
 use crate::error::{RpcError, code};
 use crate::json::{self, Fault, Object, Scanner};
 use crate::limits::Limits;
+use crate::words;
 
 /// A request id, with its JSON type: `1` and `"1"` differ (RPC-004).
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ impl Id {
     /// The id in checked JSON text; nothing when that is neither a string nor a whole number (RPC-002).
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let text = text.trim();
+        let text = text.trim_ascii();
         let key = if text.starts_with('"') {
             json::quote(&json::string(text)?)
         } else {
@@ -42,7 +42,7 @@ impl Id {
     /// An id of our own.
     #[must_use]
     pub fn number(value: u64) -> Self {
-        let text = format!("{value}");
+        let text = words::digits(value);
         Self { key: text.clone(), text }
     }
 
@@ -55,7 +55,7 @@ impl Id {
     /// The number, for ids that we made.
     #[must_use]
     pub fn as_number(&self) -> Option<u64> {
-        self.key.parse().ok()
+        words::read_digits(&self.key)
     }
 }
 
@@ -153,7 +153,7 @@ pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Invalid
 /// The refusal of a message that is longer than the limit. `start` is as much of it as was kept.
 #[must_use]
 pub fn too_big(start: &[u8], limits: &Limits) -> Invalid {
-    let message = format!("the message is longer than {} bytes", limits.message_bytes);
+    let message = words::join(&["the message is longer than ", &words::digits(limits.message_bytes as u64), " bytes"]);
     let (id, is_answer) = recover(start);
     Invalid { id, code: "message_too_big", error: RpcError::new(code::INVALID_REQUEST, message), is_answer }
 }
@@ -162,7 +162,7 @@ pub fn too_big(start: &[u8], limits: &Limits) -> Invalid {
 fn batch<'a>(text: &'a str, limits: &Limits) -> Result<Parsed<'a>, Invalid> {
     let parts = split(text, limits.batch).ok_or_else(|| unreadable(b"", Fault::Syntax))?;
     if parts.is_empty() || parts.len() > limits.batch {
-        let message = format!("a batch holds 1 to {} messages", limits.batch);
+        let message = words::join(&["a batch holds 1 to ", &words::digits(limits.batch as u64), " messages"]);
         let error = RpcError::new(code::INVALID_REQUEST, message);
         return Err(Invalid { id: None, code: "invalid_message", error, is_answer: false });
     }
@@ -422,6 +422,7 @@ pub fn write_error(id: Option<&Id>, error: &RpcError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
 
     fn read(text: &str) -> Result<Message<'_>, Invalid> {
         match parse(text.as_bytes(), &Limits::default())? {

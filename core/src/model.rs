@@ -1,10 +1,10 @@
 //! The shapes of results, as data: required members and the types of known ones. Unknown members and unknown kinds of
 //! content pass. Clients check what they are given, servers what they give.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 
 use crate::json;
+use crate::words;
 
 /// What a value must be.
 #[derive(Debug)]
@@ -139,7 +139,11 @@ pub(crate) fn result(method: &str, text: &str) -> Result<(), String> {
         return Ok(());
     };
     check(shape, text).map_err(|Problem { path, what }| {
-        if path.is_empty() { what.to_string() } else { format!("{}: {what}", path.trim_start_matches('.')) }
+        if path.is_empty() {
+            what.to_string()
+        } else {
+            words::join(&[path.strip_prefix('.').unwrap_or(&path), ": ", what])
+        }
     })
 }
 
@@ -153,8 +157,8 @@ impl Problem {
         Self { path: String::new(), what }
     }
 
-    fn under(self, step: &str) -> Self {
-        Self { path: format!("{step}{}", self.path), what: self.what }
+    fn under(self, before: &str, step: &str, after: &str) -> Self {
+        Self { path: words::join(&[before, step, after, &self.path]), what: self.what }
     }
 }
 
@@ -172,7 +176,7 @@ fn check(shape: &Shape, value: &str) -> Result<(), Problem> {
         Shape::Array(each) => {
             is(first == b'[', "not an array")?;
             for (at, item) in json::elements(value).enumerate() {
-                check(each, item).map_err(|problem| problem.under(&format!("[{at}]")))?;
+                check(each, item).map_err(|problem| problem.under("[", &words::digits(at as u64), "]"))?;
             }
             Ok(())
         }
@@ -205,12 +209,12 @@ fn object(members: &[Member], value: &str) -> Result<(), Problem> {
     for (name, value) in json::members(value) {
         if let Some(at) = members.iter().position(|member| member.0 == name) {
             found |= 1 << at;
-            check(&members[at].2, value).map_err(|problem| problem.under(&format!(".{name}")))?;
+            check(&members[at].2, value).map_err(|problem| problem.under(".", &name, ""))?;
         }
     }
     let missing = members.iter().enumerate().find(|(at, member)| member.1 && found & (1 << at) == 0);
     match missing {
-        Some((_, member)) => Err(Problem::here("missing").under(&format!(".{}", member.0))),
+        Some((_, member)) => Err(Problem::here("missing").under(".", member.0, "")),
         None => Ok(()),
     }
 }

@@ -2,7 +2,6 @@
 //! it, rounds of input, pages.
 
 use alloc::borrow::Cow;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -15,6 +14,7 @@ use crate::revision::methods;
 use crate::revision::open::Extra;
 use crate::table::Table;
 use crate::time::Millis;
+use crate::words;
 
 /// How one request is to be done.
 #[derive(Debug, Clone, Default)]
@@ -104,11 +104,8 @@ impl Call {
 /// A refusal by HTTP itself, in words.
 pub(super) fn status_message(status: u16, body: &str) -> String {
     let start: String = body.trim().chars().take(200).collect();
-    if start.is_empty() {
-        format!("the server answered with HTTP status {status}")
-    } else {
-        format!("the server answered with HTTP status {status}: {start}")
-    }
+    let colon = if start.is_empty() { "" } else { ": " };
+    words::join(&["the server answered with HTTP status ", &words::digits(status.into()), colon, &start])
 }
 
 impl Client {
@@ -283,14 +280,14 @@ impl Client {
                     return;
                 }
                 Some(other) => {
-                    let message = format!("the result has the unknown type `{other}`");
+                    let message = words::join(&["the result has the unknown type `", other, "`"]);
                     self.fail(handle, Error::invalid("result_type_unknown", message));
                     return;
                 }
             }
         }
         if let Err(problem) = model::result(&call.method, result) {
-            let message = format!("the result of {} is broken: {problem}", call.method);
+            let message = words::join(&["the result of ", &call.method, " is broken: ", &problem]);
             self.fail(handle, Error::invalid("invalid_result", message));
             return;
         }
@@ -323,7 +320,7 @@ impl Client {
             Ended::Status(status, body) => Error::invalid("http_status", status_message(status, &body)),
             Ended::Foreign(body) => {
                 let start: String = body.trim().chars().take(200).collect();
-                Error::invalid("invalid_message", format!("the answer holds no message: {start}"))
+                Error::invalid("invalid_message", words::join(&["the answer holds no message: ", &start]))
             }
         };
         self.fail(handle, error);

@@ -1,13 +1,13 @@
 //! Arguments of tools that are repeated as HTTP headers: which tools ask for it, and what a call then says.
 
 use alloc::borrow::Cow;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::Client;
 use crate::json::{self, Object};
 use crate::link::marks;
+use crate::words;
 
 /// Tools whose headers are remembered.
 const TOOLS: usize = 10_000;
@@ -37,7 +37,7 @@ impl Client {
                 }
                 Err(why) => {
                     dropped = true;
-                    self.violation("invalid_result", format!("the tool `{name}` is left out: {why}"));
+                    self.violation("invalid_result", &words::join(&["the tool `", &name, "` is left out: ", &why]));
                 }
             }
         }

@@ -12,7 +12,6 @@ mod opening;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::mem;
@@ -30,6 +29,7 @@ use crate::revision::open::{Ask, Extra, Plan, Speaker};
 use crate::revision::{Revision, methods};
 use crate::table::{Alarms, Table};
 use crate::time::Millis;
+use crate::words;
 use call::{Call, Phase};
 use inputs::Input;
 use opening::State;
@@ -176,13 +176,13 @@ impl Client {
     ) -> Result<(), Error> {
         self.check_open()?;
         if self.calls.contains_key(&handle) {
-            return Err(Error::usage("usage", format!("handle {handle} is in use")));
+            return Err(Error::usage("usage", words::join(&["handle ", &words::digits(handle), " is in use"])));
         }
         if method == "initialize" || method.starts_with("notifications/") {
-            return Err(Error::usage("unsupported", format!("{method} is no request of a user")));
+            return Err(Error::usage("unsupported", words::join(&[method, " is no request of a user"])));
         }
         if self.calls.len() >= self.config.limits.pending_calls {
-            let message = format!("{} requests are pending already", self.calls.len());
+            let message = words::join(&[&words::digits(self.calls.len() as u64), " requests are pending already"]);
             return Err(Error::Limit { code: "too_many_calls", message });
         }
         if self.is_ready() {
@@ -216,7 +216,7 @@ impl Client {
         self.check_open()?;
         let own = matches!(method, "notifications/initialized" | "notifications/cancelled");
         if own || methods::any(method).is_some_and(|row| row.kind == methods::Kind::Request) {
-            return Err(Error::usage("unsupported", format!("{method} is no notification of a user")));
+            return Err(Error::usage("unsupported", words::join(&[method, " is no notification of a user"])));
         }
         // What was not declared is not used (LIFE-014).
         let roots = json::get(&self.config.capabilities, "roots").and_then(|roots| json::get(roots, "listChanged"));
@@ -294,16 +294,17 @@ impl Client {
     }
 
     /// Reports that the server broke a rule; one that does nothing else is reported so many times only.
-    pub(crate) fn violation(&mut self, code: &'static str, message: impl Into<String>) {
+    pub(crate) fn violation(&mut self, code: &'static str, message: &str) {
         self.violations += 1;
         if self.violations > VIOLATIONS {
             return;
         }
         if self.violations == VIOLATIONS {
-            let message = format!("{VIOLATIONS} faults of the server were reported; more are not");
+            let message =
+                words::join(&[&words::digits(VIOLATIONS.into()), " faults of the server were reported; more are not"]);
             return self.tell(Event::Violation { code, message });
         }
-        self.tell(Event::Violation { code, message: message.into() });
+        self.tell(Event::Violation { code, message: message.to_string() });
     }
 
     fn check_open(&self) -> Result<(), Error> {
@@ -316,7 +317,7 @@ impl Client {
         if here || methods::any(method).is_none() {
             return Ok(());
         }
-        Err(Error::usage("unsupported", format!("revision {} has no {method}", self.revision)))
+        Err(Error::usage("unsupported", words::join(&["revision ", self.revision.label(), " has no ", method])))
     }
 
     fn speaker(&self) -> Speaker<'_> {
@@ -413,7 +414,7 @@ impl Client {
     }
 
     fn cancelled_notification(wire: u64, reason: Option<&str>) -> String {
-        let params = Object::new().number("requestId", wire);
+        let params = Object::new().raw("requestId", &words::digits(wire));
         let params = match reason {
             Some(reason) if !reason.is_empty() => params.string("reason", reason),
             _ => params,

@@ -1,6 +1,5 @@
 //! The client as hosts see it.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -13,6 +12,7 @@ use crate::link::client_http::{Fetch, HttpClient, HttpOutput};
 use crate::link::client_pipe::{PipeClient, PipeOutput};
 use crate::link::headers::Headers;
 use crate::time::Millis;
+use crate::words;
 
 /// Numbers beyond this are not exact in every host.
 const MAX_NUMBER: u64 = 1 << 53;
@@ -189,7 +189,10 @@ impl FlatClient {
         match &mut self.link {
             Link::Pipe(_) => Err(usage("this client has no HTTP")),
             Link::Http { client, .. } if client.knows_stream(stream) => Ok(client),
-            Link::Http { .. } => Err(FlatError::new("unknown_stream", format!("no fetch had the number {stream}"))),
+            Link::Http { .. } => Err(FlatError::new(
+                "unknown_stream",
+                words::join(&["no fetch had the number ", &words::digits(stream)]),
+            )),
         }
     }
 
@@ -197,9 +200,9 @@ impl FlatClient {
         if text.is_empty() || text == "null" {
             return Ok(None);
         }
-        json::check(text, self.nesting).map_err(|fault| usage(format!("`{what}`: {}", fault.message())))?;
+        json::check(text, self.nesting).map_err(|fault| usage(words::join(&["`", what, "`: ", fault.message()])))?;
         if !json::is_object(text) {
-            return Err(usage(format!("`{what}` must be an object")));
+            return Err(usage(words::join(&["`", what, "` must be an object"])));
         }
         Ok(Some(text.to_string()))
     }
@@ -208,7 +211,7 @@ impl FlatClient {
         let Some(text) = self.object("options", text)? else {
             return Ok(Options::default());
         };
-        config::options(&text).map_err(|why| usage(format!("`options`: {why}")))
+        config::options(&text).map_err(|why| usage(words::join(&["`options`: ", &why])))
     }
 
     fn drain(&mut self) -> Vec<Record> {

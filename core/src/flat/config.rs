@@ -2,7 +2,6 @@
 //! only is a client has to load.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::{String, ToString};
 
 use super::FlatError;
@@ -15,6 +14,7 @@ use crate::link::headers::Headers;
 use crate::link::http1::Url;
 use crate::revision::Revision;
 use crate::revision::open::{Mode, Plan};
+use crate::words;
 
 /// How a client is connected.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ struct Member<'a> {
 
 impl Member<'_> {
     fn must_be(&self, what: &str) -> String {
-        format!("`{}` must be {what}", self.name)
+        words::join(&["`", self.name, "` must be ", what])
     }
 
     fn text(&self) -> Result<String, String> {
@@ -64,7 +64,7 @@ impl Member<'_> {
             [b'0'..=b'9', ..] if exponent != "0" => Ok(u64::MAX),
             [b'0'..=b'9', ..] => {
                 let whole = digits.split_once('.').map_or(digits, |(whole, _)| whole);
-                Ok(whole.parse().unwrap_or(u64::MAX))
+                Ok(words::read_digits(whole).unwrap_or(u64::MAX))
             }
             _ => Err(self.must_be("a number of milliseconds")),
         }
@@ -75,7 +75,7 @@ impl Member<'_> {
 fn read(text: &str, mut take: impl FnMut(&Member<'_>) -> Result<bool, String>) -> Result<(), String> {
     for (name, value) in json::members(text).filter(|(_, value)| *value != "null") {
         if !take(&Member { name: &name, value })? {
-            return Err(format!("there is no setting `{name}`"));
+            return Err(words::join(&["there is no setting `", &name, "`"]));
         }
     }
     Ok(())
@@ -107,12 +107,16 @@ pub(super) fn client(text: &str) -> Result<(Link, usize), FlatError> {
             }
             "revision" => {
                 let label = member.text()?;
-                let parsed = Revision::parse(&label).ok_or_else(|| format!("unknown revision `{label}`"))?;
+                let parsed =
+                    Revision::parse(&label).ok_or_else(|| words::join(&["unknown revision `", &label, "`"]))?;
                 revision = Some(parsed);
             }
             "probeMs" => probe_ms = member.millis()?,
             "timeoutMs" => timeout_ms = member.millis()?,
-            "maxRounds" => max_rounds = member.value.parse().map_err(|_| member.must_be("a whole number"))?,
+            "maxRounds" => {
+                let rounds = words::read_digits(member.value).ok_or_else(|| member.must_be("a whole number"))?;
+                max_rounds = u32::try_from(rounds).map_err(|_| member.must_be("a whole number"))?;
+            }
             "limits" => limits = Limits::read(member.value)?,
             "trace" => trace = member.flag()?,
             _ => return Ok(false),
@@ -127,7 +131,7 @@ pub(super) fn client(text: &str) -> Result<(Link, usize), FlatError> {
     let link = match link.as_deref() {
         Some("pipe") => Link::Pipe(Box::new(PipeClient::new(machine))),
         Some("http") => {
-            Url::parse(&url).map_err(|fault| bad(format!("`url` cannot be used: {}", fault.code())))?;
+            Url::check(&url).map_err(|fault| bad(words::join(&["`url` cannot be used: ", fault.code()])))?;
             Link::Http { client: Box::new(HttpClient::new(machine, &headers)), url: json::quote(&url) }
         }
         _ => return Err(bad("`link` is pipe or http")),
@@ -157,7 +161,7 @@ fn read_headers(text: &str) -> Result<Headers, String> {
         let plain = |byte: u8| byte == b'\t' || (byte >= b' ' && byte != 0x7F);
         let (name, value) = (member.name, member.text()?);
         if name.is_empty() || !name.bytes().all(token) || !value.bytes().all(plain) {
-            return Err(format!("the header `{name}` cannot be sent"));
+            return Err(words::join(&["the header `", name, "` cannot be sent"]));
         }
         headers.push(name, &value);
         Ok(true)

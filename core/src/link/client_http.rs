@@ -5,7 +5,6 @@ mod reopen;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -17,6 +16,7 @@ use crate::limits::Limits;
 use crate::message::{self, Message, Parsed};
 use crate::table::{Alarms, Table};
 use crate::time::Millis;
+use crate::words;
 use reopen::{Resume, Unasked};
 
 const JSON: &str = "application/json";
@@ -315,7 +315,7 @@ impl HttpClient {
         }
         let mut headers = self.headers.clone();
         headers.push("content-type", JSON);
-        headers.push("accept", &format!("{JSON}, {SSE}"));
+        headers.push("accept", &words::join(&[JSON, ", ", SSE]));
         if role != Role::Opening && revision.sends_version() {
             headers.push(VERSION, revision.label());
         }
@@ -327,7 +327,7 @@ impl HttpClient {
                 headers.push("mcp-name", &headers::encode_value(target));
             }
             for (name, value) in &mirrored {
-                headers.push(&format!("mcp-param-{name}"), &headers::encode_value(value));
+                headers.push(&words::join(&["mcp-param-", name]), &headers::encode_value(value));
             }
         }
         if let Some(session) = &self.session {

@@ -98,6 +98,6 @@ fn take(client: &mut Client, limits: &Limits, line: Line<'_>, now: Millis) {
         client.handle_message(0, 0, text, now);
     } else {
         let start = String::from_utf8_lossy(&text[..text.len().min(200)]);
-        client.violation("stray_output", start.into_owned());
+        client.violation("stray_output", &start);
     }
 }

@@ -2,13 +2,13 @@
 //! the revision that came out of it.
 
 use alloc::borrow::Cow;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{Era, Revision, methods, shape};
 use crate::error::{RpcError, code};
 use crate::json::{self, Object};
+use crate::words;
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -154,7 +154,7 @@ impl Plan {
                 match self.choose(&versions) {
                     Some(revision) if revision != asked => ask_for(revision),
                     _ if versions.is_empty() => {
-                        Step::Fail("opening_failed", format!("the server refused: {}", error.message))
+                        Step::Fail("opening_failed", words::join(&["the server refused: ", &error.message]))
                     }
                     _ => unsupported(&versions),
                 }
@@ -175,13 +175,15 @@ impl Plan {
         match wanted {
             Some(revision) => Step::Ready(revision),
             // LIFE-009
-            None => Step::Fail("version_unsupported", format!("the server wants revision `{label}`")),
+            None => Step::Fail("version_unsupported", words::join(&["the server wants revision `", &label, "`"])),
         }
     }
 
     fn fall_back(&self, why: &str) -> Step {
         match self.mode {
-            Mode::Modern => Step::Fail("opening_failed", format!("the server does not speak this revision: {why}")),
+            Mode::Modern => {
+                Step::Fail("opening_failed", words::join(&["the server does not speak this revision: ", why]))
+            }
             _ => Step::Ask(Ask::Initialize(Revision::NEWEST_LEGACY)),
         }
     }
@@ -217,7 +219,7 @@ fn ask_for(revision: Revision) -> Step {
 }
 
 fn unsupported(versions: &[String]) -> Step {
-    let message = format!("no revision in common; the server names: {}", versions.join(", "));
+    let message = words::join(&["no revision in common; the server names: ", &versions.join(", ")]);
     Step::Fail("version_unsupported", message)
 }
 
@@ -331,7 +333,7 @@ impl Revision {
     }
 
     fn client_meta(self, own: &str, extra: &Extra<'_>, speaker: &Speaker<'_>) -> String {
-        let token = extra.token.map(|token| token.to_string());
+        let token = extra.token.map(|token| words::digits(token));
         let mut ours: Vec<(&str, Cow<'_, str>)> = Vec::new();
         if let Some(token) = &token {
             ours.push(("progressToken", Cow::Borrowed(token)));
@@ -383,11 +385,11 @@ impl Revision {
             "elicitation/create" => "elicitation",
             "sampling/createMessage" => "sampling",
             "roots/list" => "roots",
-            _ => return Some(RpcError::new(code::METHOD_NOT_FOUND, format!("no such method: {method}"))),
+            _ => return Some(RpcError::new(code::METHOD_NOT_FOUND, words::join(&["no such method: ", method]))),
         };
         let declared = self.declare(capabilities);
         let Some(declared) = json::get(&declared, key).filter(|value| known && json::is_object(value)) else {
-            return Some(RpcError::new(code::METHOD_NOT_FOUND, format!("the client does not offer {method}")));
+            return Some(RpcError::new(code::METHOD_NOT_FOUND, words::join(&["the client does not offer ", method])));
         };
         if key == "elicitation" && self.rules().elicitation_modes {
             let mode = params.and_then(|params| json::get_string(params, "mode"));
@@ -402,7 +404,7 @@ impl Revision {
             if !offered {
                 return Some(RpcError::new(
                     code::INVALID_PARAMS,
-                    format!("the client does not offer the mode `{mode}`"),
+                    words::join(&["the client does not offer the mode `", mode, "`"]),
                 ));
             }
         }
@@ -464,6 +466,7 @@ impl Revision {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
 
     const MODERN: Revision = Revision::NEWEST_MODERN;
     const LEGACY: Revision = Revision::NEWEST_LEGACY;

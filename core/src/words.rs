@@ -1,0 +1,75 @@
+//! Texts and numbers, put together and read by hand. What the standard library has for any type and any format would be
+//! a tenth of a client's code, which counts where the core is downloaded.
+
+use alloc::string::String;
+
+/// The parts in a row.
+pub(crate) fn join(parts: &[&str]) -> String {
+    let mut out = String::with_capacity(parts.iter().map(|part| part.len()).sum());
+    for part in parts {
+        out.push_str(part);
+    }
+    out
+}
+
+/// A number in decimal digits.
+pub(crate) fn digits(mut number: u64) -> String {
+    let mut reversed = [b'0'; 20];
+    let mut length = 0;
+    for digit in &mut reversed {
+        *digit += (number % 10) as u8;
+        number /= 10;
+        length += 1;
+        if number == 0 {
+            break;
+        }
+    }
+    reversed.iter().take(length).rev().map(|digit| char::from(*digit)).collect()
+}
+
+/// A whole number in decimal digits.
+pub(crate) fn integer(number: i64) -> String {
+    let digits = digits(number.unsigned_abs());
+    if number < 0 { join(&["-", &digits]) } else { digits }
+}
+
+/// The number that decimal digits alone make; nothing for anything else, or when it does not fit.
+pub(crate) fn read_digits(text: &str) -> Option<u64> {
+    if text.is_empty() {
+        return None;
+    }
+    text.bytes().try_fold(0u64, |number, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 { None } else { number.checked_mul(10)?.checked_add(u64::from(digit)) }
+    })
+}
+
+/// The whole number in decimal digits; nothing for anything else, or when it does not fit.
+pub(crate) fn read_integer(text: &str) -> Option<i64> {
+    match text.strip_prefix('-') {
+        Some(digits) => 0i64.checked_sub_unsigned(read_digits(digits)?),
+        None => i64::try_from(read_digits(text)?).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn numbers_there_and_back() {
+        for number in [0, 1, 9, 10, 99, 100, 12_345, 1 << 53, u64::MAX] {
+            assert_eq!(digits(number), number.to_string());
+            assert_eq!(read_digits(&digits(number)), Some(number));
+        }
+        for number in [i64::MIN, -32_700, -1, 0, 7, i64::MAX] {
+            assert_eq!(integer(number), number.to_string());
+            assert_eq!(read_integer(&integer(number)), Some(number));
+        }
+        for text in ["", "-", "+1", "1.0", " 1", "1e3", "--1", "18446744073709551616"] {
+            assert_eq!((read_digits(text), read_integer(text)), (None, None), "{text}");
+        }
+        assert_eq!((read_integer("-9223372036854775809"), read_integer("9223372036854775808")), (None, None));
+    }
+}
