@@ -146,7 +146,7 @@ pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Invalid
     if scanner.peek() == Some(b'[') {
         return batch(text, limits);
     }
-    let found = Envelope::scan(&mut scanner).map_err(|fault| unreadable(bytes, fault))?;
+    let found = Envelope::scan(&mut scanner, text).map_err(|fault| unreadable(bytes, fault))?;
     found.classify(text).map(Parsed::One)
 }
 
@@ -214,19 +214,15 @@ fn unreadable(bytes: &[u8], fault: Fault) -> Invalid {
     Invalid { id, code: fault.code(), error: RpcError::new(code, fault.message()), is_answer }
 }
 
-/// Where the envelope's members stand in the text.
+/// The envelope's members.
+const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+/// Where they stand in the text.
 #[derive(Debug, Default)]
-struct Envelope {
-    jsonrpc: Option<Range<usize>>,
-    id: Option<Range<usize>>,
-    method: Option<Range<usize>>,
-    params: Option<Range<usize>>,
-    result: Option<Range<usize>>,
-    error: Option<Range<usize>>,
-}
+struct Envelope([Option<Range<usize>>; 6]);
 
 impl Envelope {
-    fn scan(scanner: &mut Scanner<'_>) -> Result<Self, Fault> {
+    fn scan(scanner: &mut Scanner<'_>, text: &str) -> Result<Self, Fault> {
         let mut found = Self::default();
         if scanner.peek() != Some(b'{') {
             // Well-formed or not, it is no message; a well-formed value has another code than noise.
@@ -242,7 +238,7 @@ impl Envelope {
         }
         loop {
             let key = scanner.key()?;
-            let slot = found.slot(scanner.slice(key));
+            let slot = found.slot(&text[key]);
             let value = scanner.value()?;
             if slot.is_some_and(|slot| slot.replace(value).is_some()) {
                 return Err(Fault::Duplicate);
@@ -259,23 +255,13 @@ impl Envelope {
     }
 
     /// Where to note the member with this name, whose escapes count like the letters they stand for.
-    fn slot(&mut self, key: &[u8]) -> Option<&mut Option<Range<usize>>> {
-        let key = json::unescape(core::str::from_utf8(key).unwrap_or_default());
-        Some(match &*key {
-            "jsonrpc" => &mut self.jsonrpc,
-            "id" => &mut self.id,
-            "method" => &mut self.method,
-            "params" => &mut self.params,
-            "result" => &mut self.result,
-            "error" => &mut self.error,
-            _ => return None,
-        })
+    fn slot(&mut self, key: &str) -> Option<&mut Option<Range<usize>>> {
+        let key = json::unescape(key);
+        self.0.iter_mut().zip(MEMBERS).find(|(_, name)| *name == key).map(|(slot, _)| slot)
     }
 
     fn classify(self, text: &str) -> Result<Message<'_>, Invalid> {
-        let at = |range: Option<Range<usize>>| range.map(|range| &text[range]);
-        let (id_text, method, params) = (at(self.id), at(self.method), at(self.params));
-        let (result, error) = (at(self.result), at(self.error));
+        let [version, id_text, method, params, result, error] = self.0.map(|range| range.map(|range| &text[range]));
         let is_answer = method.is_none() && (result.is_some() || error.is_some());
         let id = id_text.and_then(Id::read);
         let refuse = |id: Option<Id>, message: &str| Invalid {
@@ -284,7 +270,7 @@ impl Envelope {
             error: RpcError::new(code::INVALID_REQUEST, message),
             is_answer,
         };
-        if at(self.jsonrpc).and_then(json::string).as_deref() != Some("2.0") {
+        if version.and_then(json::string).as_deref() != Some("2.0") {
             return Err(refuse(id, "`jsonrpc` must be the string \"2.0\""));
         }
         if id_text.is_some() && id.is_none() {

@@ -52,6 +52,25 @@ pub(crate) fn read_integer(text: &str) -> Option<i64> {
     }
 }
 
+/// Bytes as text; what is no UTF-8 becomes U+FFFD, as the standard library has it.
+pub(crate) fn lossy(mut bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    loop {
+        let (good, fault) = match core::str::from_utf8(bytes) {
+            Ok(text) => (text, None),
+            Err(fault) => {
+                let good = bytes.get(..fault.valid_up_to()).unwrap_or_default();
+                (core::str::from_utf8(good).unwrap_or_default(), Some(fault))
+            }
+        };
+        out.push_str(good);
+        let Some(fault) = fault else { return out };
+        out.push('\u{FFFD}');
+        let Some(length) = fault.error_len() else { return out };
+        bytes = bytes.get(good.len() + length..).unwrap_or_default();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,5 +90,17 @@ mod tests {
             assert_eq!((read_digits(text), read_integer(text)), (None, None), "{text}");
         }
         assert_eq!((read_integer("-9223372036854775809"), read_integer("9223372036854775808")), (None, None));
+    }
+
+    #[test]
+    fn lossy_text_is_that_of_the_library() {
+        let pieces: [&[u8]; 8] =
+            [b"a", b"\xFF", b"\xC3", "\u{fc}".as_bytes(), b"\xE2\x82", b"\xF0\x9F\x98", b"\x80", b"\xED\xA0\x80"];
+        for (first, second) in pieces.iter().flat_map(|first| pieces.iter().map(move |second| (first, second))) {
+            for third in pieces {
+                let bytes = [first, second, third].concat();
+                assert_eq!(lossy(&bytes), String::from_utf8_lossy(&bytes), "{bytes:?}");
+            }
+        }
     }
 }

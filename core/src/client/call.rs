@@ -242,7 +242,7 @@ impl Client {
         if let Phase::Preparing(wire) | Phase::Sent(wire) = call.phase {
             call.phase = Phase::Queued;
             self.forget(wire);
-            self.queue.push_back(Early::Call(handle));
+            self.queue.push(Early::Call(handle));
             self.deadlines.clear(handle);
         }
     }
@@ -254,7 +254,7 @@ impl Client {
             self.fail(handle, Error::Disconnected("the server does not know the session any more".to_string()));
         }
         self.drop_inputs();
-        for wire in self.wires.keys().copied().collect::<Vec<_>>() {
+        while let Some(wire) = self.wires.first() {
             self.forget(wire);
         }
     }

@@ -21,7 +21,7 @@ impl Client {
         }
         let limits = self.config.limits;
         if self.config.trace {
-            self.trace(false, &String::from_utf8_lossy(text));
+            self.trace(false, &words::lossy(text));
         }
         match message::parse(text, &limits) {
             Ok(Parsed::One(message)) => self.take(stream, status, message, now),

@@ -11,7 +11,6 @@ mod mirror;
 mod opening;
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::mem;
@@ -27,7 +26,7 @@ use crate::link::marks;
 use crate::message::{self, Id};
 use crate::revision::open::{Ask, Extra, Plan, Speaker};
 use crate::revision::{Revision, methods};
-use crate::table::{Alarms, Table};
+use crate::table::{Alarms, Queue, Table};
 use crate::time::Millis;
 use crate::words;
 use call::{Call, Phase};
@@ -76,7 +75,7 @@ pub struct Client {
     next_token: u64,
     calls: Table<u64, Box<Call>>,
     /// Requests and notifications that wait for the connection to open, in order.
-    queue: VecDeque<Early>,
+    queue: Vec<Early>,
     wires: Table<u64, Wire>,
     by_stream: Table<u64, u64>,
     forgotten: Table<u64, ()>,
@@ -90,7 +89,7 @@ pub struct Client {
     violations: u32,
     /// The last stream with something unusable in it, and what that was.
     spoiled: Option<(u64, String)>,
-    out: VecDeque<Output>,
+    out: Queue<Output>,
 }
 
 #[derive(Debug)]
@@ -135,7 +134,7 @@ impl Client {
             next_stream: 1,
             next_token: 1,
             calls: Table::default(),
-            queue: VecDeque::new(),
+            queue: Vec::new(),
             wires: Table::default(),
             by_stream: Table::default(),
             forgotten: Table::default(),
@@ -145,7 +144,7 @@ impl Client {
             mirrored: Table::default(),
             violations: 0,
             spoiled: None,
-            out: VecDeque::new(),
+            out: Queue::default(),
         }
     }
 
@@ -192,7 +191,7 @@ impl Client {
         if self.is_ready() {
             self.dispatch(handle, now);
         } else {
-            self.queue.push_back(Early::Call(handle));
+            self.queue.push(Early::Call(handle));
         }
         Ok(())
     }
@@ -229,7 +228,7 @@ impl Client {
             let message = "too much waits for the connection to open".to_string();
             return Err(Error::Limit { code: "queue_full", message });
         } else {
-            self.queue.push_back(Early::Notification(method.to_string(), params));
+            self.queue.push(Early::Notification(method.to_string(), params));
         }
         Ok(())
     }
@@ -261,7 +260,7 @@ impl Client {
 
     /// What is to be done, in order.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.out.pop_front()
+        self.out.pop()
     }
 
     /// The next deadline.
@@ -325,7 +324,7 @@ impl Client {
     }
 
     fn tell(&mut self, event: Event) {
-        self.out.push_back(Output::Event(event));
+        self.out.push(Output::Event(event));
     }
 
     fn trace(&mut self, sent: bool, text: &str) {
@@ -341,7 +340,7 @@ impl Client {
         let (target, mirrored) = (None, Vec::new());
         self.trace(true, &text);
         let outgoing = Outgoing { stream, text, method, target, mirrored, revision: self.revision, role };
-        self.out.push_back(Output::Send(outgoing));
+        self.out.push(Output::Send(outgoing));
         stream
     }
 
@@ -360,7 +359,7 @@ impl Client {
         let stream = if self.config.own_streams { self.new_stream() } else { 0 };
         let (method, revision) = (Some(method.to_string()), self.revision);
         self.trace(true, &text);
-        self.out.push_back(Output::Send(Outgoing { stream, text, method, target, mirrored, revision, role }));
+        self.out.push(Output::Send(Outgoing { stream, text, method, target, mirrored, revision, role }));
         if self.config.own_streams {
             self.by_stream.insert(stream, wire);
         }
@@ -400,7 +399,7 @@ impl Client {
             return;
         }
         self.state = State::Closed;
-        for handle in self.calls.keys().copied().collect::<Vec<_>>() {
+        while let Some(handle) = self.calls.first() {
             self.fail(handle, Error::Disconnected(message.to_string()));
         }
         for (token, _) in mem::take(&mut self.inputs) {
@@ -432,7 +431,7 @@ impl Client {
             self.post(text, Some("notifications/cancelled"), Role::OneWay);
         }
         if self.config.own_streams {
-            self.out.push_back(Output::Abort(found.stream));
+            self.out.push(Output::Abort(found.stream));
         }
     }
 

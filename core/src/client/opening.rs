@@ -77,7 +77,7 @@ impl Client {
         }
         let found = self.forget(wire).filter(|_| self.config.own_streams);
         if let Some(found) = found {
-            self.out.push_back(Output::Abort(found.stream));
+            self.out.push(Output::Abort(found.stream));
         }
         self.step(ask, Outcome::Silence, now);
     }

@@ -1,12 +1,13 @@
 //! What a client is told once, and with a request. Read by hand: a derived reader is a third of the code that a page that
 //! only is a client has to load.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 
 use super::FlatError;
 use crate::client::{Config, Options};
-use crate::json::{self, Object};
+use crate::json::{self, Fault, Object};
 use crate::limits::Limits;
 use crate::link::client_http::HttpClient;
 use crate::link::client_pipe::PipeClient;
@@ -27,114 +28,138 @@ pub(super) enum Link {
     },
 }
 
-/// Members of an object, read one by one; `null` counts as absent, as hosts write it.
-struct Member<'a> {
-    name: &'a str,
-    value: &'a str,
-}
+/// An object of settings; `null` counts as absent, as hosts write it.
+#[derive(Clone, Copy)]
+struct Settings<'a>(&'a str);
 
-impl Member<'_> {
-    fn must_be(&self, what: &str) -> String {
-        words::join(&["`", self.name, "` must be ", what])
-    }
-
-    fn text(&self) -> Result<String, String> {
-        json::string(self.value).map(|text| text.into_owned()).ok_or_else(|| self.must_be("a string"))
-    }
-
-    fn flag(&self) -> Result<bool, String> {
-        match self.value {
-            "true" => Ok(true),
-            "false" => Ok(false),
-            _ => Err(self.must_be("true or false")),
+impl<'a> Settings<'a> {
+    /// Refuses what has another name than these.
+    fn only(self, names: &[&str]) -> Result<(), String> {
+        match self.members().find(|(name, _)| !names.contains(&&**name)) {
+            Some((name, _)) => Err(words::join(&["there is no setting `", &name, "`"])),
+            None => Ok(()),
         }
     }
 
-    fn object(&self) -> Result<&str, String> {
-        if json::is_object(self.value) { Ok(self.value) } else { Err(self.must_be("an object")) }
+    fn members(self) -> impl Iterator<Item = (Cow<'a, str>, &'a str)> {
+        json::members(self.0).filter(|(_, value)| *value != "null")
     }
 
-    /// Hosts may count time in fractions; whole milliseconds are enough. What is below 0 is 0.
-    fn millis(&self) -> Result<u64, String> {
-        let (digits, exponent) = self.value.split_once(['e', 'E']).unwrap_or((self.value, "0"));
-        match digits.as_bytes() {
-            [b'-', b'0'..=b'9', ..] => Ok(0),
-            [b'0'..=b'9', ..] if exponent.starts_with('-') => Ok(0),
-            // Only numbers that are longer than any wait are written like that.
-            [b'0'..=b'9', ..] if exponent != "0" => Ok(u64::MAX),
-            [b'0'..=b'9', ..] => {
-                let whole = digits.split_once('.').map_or(digits, |(whole, _)| whole);
-                Ok(words::read_digits(whole).unwrap_or(u64::MAX))
-            }
-            _ => Err(self.must_be("a number of milliseconds")),
+    fn value(self, name: &str) -> Option<&'a str> {
+        json::get(self.0, name).filter(|value| *value != "null")
+    }
+
+    fn text(self, name: &str) -> Result<Option<String>, String> {
+        self.value(name).map(|value| text(name, value)).transpose()
+    }
+
+    fn flag(self, name: &str) -> Result<bool, String> {
+        match self.value(name) {
+            Some("true") => Ok(true),
+            None | Some("false") => Ok(false),
+            Some(_) => Err(must_be(name, "true or false")),
         }
     }
-}
 
-/// Hands each member to `take`, which gives back whether it knows it.
-fn read(text: &str, mut take: impl FnMut(&Member<'_>) -> Result<bool, String>) -> Result<(), String> {
-    for (name, value) in json::members(text).filter(|(_, value)| *value != "null") {
-        if !take(&Member { name: &name, value })? {
-            return Err(words::join(&["there is no setting `", &name, "`"]));
-        }
+    fn object(self, name: &str) -> Result<Option<&'a str>, String> {
+        self.value(name).map(|value| object(name, value)).transpose()
     }
-    Ok(())
+
+    fn millis(self, name: &str) -> Result<Option<u64>, String> {
+        self.value(name).map(|value| millis(value).ok_or_else(|| must_be(name, "a number of milliseconds"))).transpose()
+    }
 }
 
-fn bad(message: impl Into<String>) -> FlatError {
-    FlatError { code: "config_invalid", message: message.into() }
+fn must_be(name: &str, what: &str) -> String {
+    words::join(&["`", name, "` must be ", what])
 }
+
+fn text(name: &str, value: &str) -> Result<String, String> {
+    json::string(value).map(Cow::into_owned).ok_or_else(|| must_be(name, "a string"))
+}
+
+fn object<'a>(name: &str, value: &'a str) -> Result<&'a str, String> {
+    if json::is_object(value) { Ok(value) } else { Err(must_be(name, "an object")) }
+}
+
+/// Hosts may count time in fractions; whole milliseconds are enough. What is below 0 is 0.
+fn millis(value: &str) -> Option<u64> {
+    let (digits, exponent) = value.split_once(['e', 'E']).unwrap_or((value, "0"));
+    match digits.as_bytes() {
+        [b'-', b'0'..=b'9', ..] => Some(0),
+        [b'0'..=b'9', ..] if exponent.starts_with('-') => Some(0),
+        // Only numbers that are longer than any wait are written like that.
+        [b'0'..=b'9', ..] if exponent != "0" => Some(u64::MAX),
+        [b'0'..=b'9', ..] => {
+            let whole = digits.split_once('.').map_or(digits, |(whole, _)| whole);
+            Some(words::read_digits(whole).unwrap_or(u64::MAX))
+        }
+        _ => None,
+    }
+}
+
+/// What a client is told.
+const SETTINGS: &[&str] = &[
+    "link",
+    "url",
+    "headers",
+    "info",
+    "capabilities",
+    "mode",
+    "revision",
+    "probeMs",
+    "timeoutMs",
+    "maxRounds",
+    "limits",
+    "trace",
+];
 
 /// The client of a configuration, and the nesting that it allows.
 pub(super) fn client(text: &str) -> Result<(Link, usize), FlatError> {
-    json::check(text, json::MAX_NESTING).map_err(|fault| bad(fault.message()))?;
+    read(text).map_err(|message| FlatError { code: "config_invalid", message })
+}
+
+fn read(text: &str) -> Result<(Link, usize), String> {
+    json::check(text, json::MAX_NESTING).map_err(Fault::message)?;
     if !json::is_object(text) {
-        return Err(bad("a configuration is an object"));
+        return Err("a configuration is an object".into());
     }
-    let (mut link, mut url, mut mode, mut revision) = (None, String::new(), Mode::Auto, None);
-    let (mut info, mut capabilities, mut headers) = (None, "{}".to_string(), Headers::new());
-    let (mut limits, mut trace) = (Limits::default(), false);
-    let (mut probe_ms, mut timeout_ms, mut max_rounds) = (3000, 60_000, 16);
-    read(text, |member| {
-        match member.name {
-            "link" => link = Some(member.text()?),
-            "url" => url = member.text()?,
-            "headers" => headers = read_headers(member.object()?)?,
-            "info" => info = Some(read_info(member.object()?)?),
-            "capabilities" => capabilities = read_capabilities(member.object()?)?,
-            "mode" => {
-                mode = Mode::parse(&member.text()?).ok_or("`mode` is auto, legacy or modern")?;
-            }
-            "revision" => {
-                let label = member.text()?;
-                let parsed =
-                    Revision::parse(&label).ok_or_else(|| words::join(&["unknown revision `", &label, "`"]))?;
-                revision = Some(parsed);
-            }
-            "probeMs" => probe_ms = member.millis()?,
-            "timeoutMs" => timeout_ms = member.millis()?,
-            "maxRounds" => {
-                let rounds = words::read_digits(member.value).ok_or_else(|| member.must_be("a whole number"))?;
-                max_rounds = u32::try_from(rounds).map_err(|_| member.must_be("a whole number"))?;
-            }
-            "limits" => limits = Limits::read(member.value)?,
-            "trace" => trace = member.flag()?,
-            _ => return Ok(false),
+    let settings = Settings(text);
+    settings.only(SETTINGS)?;
+    let link = settings.text("link")?;
+    let url = settings.text("url")?.unwrap_or_default();
+    let headers = read_headers(settings.object("headers")?.unwrap_or("{}"))?;
+    let info = read_info(settings.object("info")?.unwrap_or("{}"))?;
+    let capabilities = read_capabilities(settings.object("capabilities")?.unwrap_or("{}"))?;
+    let mode = match settings.text("mode")? {
+        Some(mode) => Mode::parse(&mode).ok_or("`mode` is auto, legacy or modern")?,
+        None => Mode::Auto,
+    };
+    let revision = match settings.text("revision")? {
+        Some(label) => Some(Revision::parse(&label).ok_or_else(|| words::join(&["unknown revision `", &label, "`"]))?),
+        None => None,
+    };
+    let probe_ms = settings.millis("probeMs")?.unwrap_or(3000);
+    let timeout_ms = settings.millis("timeoutMs")?.unwrap_or(60_000);
+    let max_rounds = match settings.value("maxRounds") {
+        Some(value) => {
+            let number = words::read_digits(value).and_then(|number| u32::try_from(number).ok());
+            number.ok_or_else(|| must_be("maxRounds", "a whole number"))?
         }
-        Ok(true)
-    })
-    .map_err(bad)?;
-    let info = info.ok_or_else(|| bad("`info` needs a `name` and a `version`"))?;
-    let plan = Plan::new(mode, revision).ok_or_else(|| bad("`revision` is not of the era that `mode` wants"))?;
+        None => 16,
+    };
+    let limits = settings.value("limits").map(Limits::read).transpose()?.unwrap_or_default();
+    let trace = settings.flag("trace")?;
+    let plan = Plan::new(mode, revision).ok_or("`revision` is not of the era that `mode` wants")?;
     let own_streams = false;
     let machine = Config { info, capabilities, plan, probe_ms, timeout_ms, max_rounds, limits, trace, own_streams };
     let link = match link.as_deref() {
         Some("pipe") => Link::Pipe(Box::new(PipeClient::new(machine))),
         Some("http") => {
-            Url::check(&url).map_err(|fault| bad(words::join(&["`url` cannot be used: ", fault.code()])))?;
+            Url::check(&url).map_err(|fault| words::join(&["`url` cannot be used: ", fault.code()]))?;
             Link::Http { client: Box::new(HttpClient::new(machine, &headers)), url: json::quote(&url) }
         }
-        _ => return Err(bad("`link` is pipe or http")),
+        _ => return Err("`link` is pipe or http".into()),
     };
     Ok((link, limits.nesting))
 }
@@ -147,42 +172,36 @@ fn read_info(text: &str) -> Result<String, String> {
 /// An empty object is a declaration, an absent value is none.
 fn read_capabilities(text: &str) -> Result<String, String> {
     let mut declared = Object::new();
-    read(text, |member| {
-        declared = core::mem::take(&mut declared).raw(member.name, member.object()?);
-        Ok(true)
-    })?;
+    for (name, value) in Settings(text).members() {
+        declared = declared.raw(&name, object(&name, value)?);
+    }
     Ok(json::one_line(&declared.finish()).into_owned())
 }
 
-fn read_headers(text: &str) -> Result<Headers, String> {
+fn read_headers(lines: &str) -> Result<Headers, String> {
     let mut headers = Headers::new();
-    read(text, |member| {
+    for (name, value) in Settings(lines).members() {
         let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         let plain = |byte: u8| byte == b'\t' || (byte >= b' ' && byte != 0x7F);
-        let (name, value) = (member.name, member.text()?);
+        let value = text(&name, value)?;
         if name.is_empty() || !name.bytes().all(token) || !value.bytes().all(plain) {
-            return Err(words::join(&["the header `", name, "` cannot be sent"]));
+            return Err(words::join(&["the header `", &name, "` cannot be sent"]));
         }
-        headers.push(name, &value);
-        Ok(true)
-    })?;
+        headers.push(&name, &value);
+    }
     Ok(headers)
 }
 
 /// The options of a request.
 pub(super) fn options(text: &str) -> Result<Options, String> {
-    let mut options = Options::default();
-    read(text, |member| {
-        match member.name {
-            "timeoutMs" => options.timeout_ms = Some(member.millis()?),
-            "maxTimeoutMs" => options.max_timeout_ms = Some(member.millis()?),
-            "progress" => options.progress = member.flag()?,
-            "all" => options.all = member.flag()?,
-            "logLevel" => options.log_level = Some(member.text()?),
-            "meta" => options.meta = Some(member.object()?.to_string()),
-            _ => return Ok(false),
-        }
-        Ok(true)
-    })?;
-    Ok(options)
+    let settings = Settings(text);
+    settings.only(&["timeoutMs", "maxTimeoutMs", "progress", "all", "logLevel", "meta"])?;
+    Ok(Options {
+        timeout_ms: settings.millis("timeoutMs")?,
+        max_timeout_ms: settings.millis("maxTimeoutMs")?,
+        progress: settings.flag("progress")?,
+        all: settings.flag("all")?,
+        log_level: settings.text("logLevel")?,
+        meta: settings.object("meta")?.map(ToString::to_string),
+    })
 }

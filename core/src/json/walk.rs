@@ -74,12 +74,17 @@ impl<'a> Iterator for Elements<'a> {
 #[must_use]
 pub fn pick<'a, const N: usize>(object: &'a str, names: [&str; N]) -> [Option<&'a str>; N] {
     let mut found = [None; N];
+    find(object, &names, &mut found);
+    found
+}
+
+fn find<'a>(object: &'a str, names: &[&str], found: &mut [Option<&'a str>]) {
     for (key, value) in members(object) {
-        if let Some(at) = names.iter().position(|name| *name == key) {
-            found[at] = Some(value);
+        let mut slots = names.iter().zip(&mut *found);
+        if let Some((_, slot)) = slots.find(|(name, _)| **name == key) {
+            *slot = Some(value);
         }
     }
-    found
 }
 
 /// The value of one member.

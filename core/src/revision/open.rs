@@ -333,7 +333,7 @@ impl Revision {
     }
 
     fn client_meta(self, own: &str, extra: &Extra<'_>, speaker: &Speaker<'_>) -> String {
-        let token = extra.token.map(|token| words::digits(token));
+        let token = extra.token.map(words::digits);
         let mut ours: Vec<(&str, Cow<'_, str>)> = Vec::new();
         if let Some(token) = &token {
             ours.push(("progressToken", Cow::Borrowed(token)));

@@ -144,6 +144,9 @@ fn split_place(place: &str) -> Result<(&str, bool, &str), UrlFault> {
 
 /// What the standard library takes for an IPv6 address: a page that loads this has no use for the address itself.
 fn is_ipv6(text: &str) -> bool {
+    if text.is_empty() {
+        return false;
+    }
     if text == "::" {
         return true;
     }
