@@ -1,10 +1,12 @@
 //! What every call through the seam shares: numbers checked, records made into one array, refusals into errors.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 
-use js_sys::{Array, Error, Reflect, Uint8Array};
+use js_sys::Array;
 use mcp_keel_core::flat::{FlatError, Records};
-use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
 
 /// What the methods of the classes return.
 pub(crate) type Answer<T> = Result<T, JsValue>;
@@ -12,11 +14,29 @@ pub(crate) type Answer<T> = Result<T, JsValue>;
 /// Numbers from here on are not all exact as numbers of the host.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
+#[wasm_bindgen]
+extern "C" {
+    /// An Error of the host.
+    type Refusal;
+    #[wasm_bindgen(constructor, js_class = "Error")]
+    fn new(message: &str) -> Refusal;
+    #[wasm_bindgen(method, setter)]
+    fn set_code(this: &Refusal, code: &str);
+
+    /// An Array of the host, filled without a handle for each value.
+    type Entries;
+    #[wasm_bindgen(method, js_name = push)]
+    fn number(this: &Entries, value: f64);
+    #[wasm_bindgen(method, js_name = push)]
+    fn text(this: &Entries, value: &str);
+    #[wasm_bindgen(method, js_name = push)]
+    fn bytes(this: &Entries, value: Vec<u8>);
+}
+
 /// A refusal as an Error with its word as `code`.
 pub(crate) fn refusal(error: FlatError) -> JsValue {
-    let thrown = Error::new(&error.message);
-    // An error object takes any property.
-    let _ = Reflect::set(&thrown, &JsValue::from_str("code"), &JsValue::from_str(error.code));
+    let thrown = Refusal::new(&error.message);
+    thrown.set_code(error.code);
     thrown.into()
 }
 
@@ -54,24 +74,27 @@ pub(crate) fn run(number: f64, now: f64, work: &mut dyn FnMut(u64, u64) -> Recor
 /// An object for each would cost more than the call itself.
 pub(crate) fn records(outcome: Records) -> Answer<Array> {
     let records = outcome.map_err(refusal)?;
-    let array = Array::new();
+    let array: Entries = Array::new().unchecked_into();
     for record in records {
-        array.push(&JsValue::from_str(record.kind));
-        array.push(&number(record.stream));
-        array.push(&number(record.id));
-        array.push(&JsValue::from_str(&record.name));
-        if record.is_bytes() {
-            array.push(&Uint8Array::from(record.text.as_slice()));
+        let is_bytes = record.is_bytes();
+        array.text(record.kind);
+        array.exact(record.stream);
+        array.exact(record.id);
+        array.text(&record.name);
+        if is_bytes {
+            array.bytes(record.text);
         } else {
             // What is no bytes came from a string.
-            array.push(&JsValue::from_str(core::str::from_utf8(&record.text).unwrap_or_default()));
+            array.text(core::str::from_utf8(&record.text).unwrap_or_default());
         }
-        array.push(&number(record.until));
+        array.exact(record.until);
     }
-    Ok(array)
+    Ok(array.unchecked_into())
 }
 
-/// Exact: no number of the core reaches 2^53.
-fn number(number: u64) -> JsValue {
-    JsValue::from_f64(number as f64)
+impl Entries {
+    /// Exact: no number of the core reaches 2^53.
+    fn exact(&self, number: u64) {
+        self.number(number as f64);
+    }
 }

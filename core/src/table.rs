@@ -106,6 +106,14 @@ impl<K: Ord, V> Table<K, V> {
         self.0.first().map(|(key, _)| *key)
     }
 
+    /// The lowest key whose value is such a one.
+    pub(crate) fn find_key(&self, test: impl Fn(&V) -> bool) -> Option<K>
+    where
+        K: Copy,
+    {
+        self.0.iter().find(|(_, value)| test(value)).map(|(key, _)| *key)
+    }
+
     /// Takes the value of the lowest key.
     pub(crate) fn pop_first(&mut self) -> Option<V> {
         if self.0.is_empty() { None } else { Some(self.0.remove(0).1) }

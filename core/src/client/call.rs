@@ -197,41 +197,42 @@ impl Client {
 
     /// Ends a request with an error.
     pub(super) fn fail(&mut self, handle: u64, error: Error) {
-        if self.end_call(handle).is_some() {
+        if self.end_call(handle) {
             self.tell(Event::Failed { handle, error });
         }
     }
 
     pub(super) fn succeed(&mut self, handle: u64, result: String) {
-        if self.end_call(handle).is_some() {
+        if self.end_call(handle) {
             self.tell(Event::Result { handle, result });
         }
     }
 
-    /// Takes a request out of all tables.
-    fn end_call(&mut self, handle: u64) -> Option<Call> {
-        let call = *self.calls.remove(&handle)?;
+    /// Takes a request out of all tables; false when it was over before.
+    fn end_call(&mut self, handle: u64) -> bool {
+        let Some(call) = self.calls.remove(&handle) else {
+            return false;
+        };
         self.deadlines.clear(handle);
-        match &call.phase {
+        match call.phase {
             Phase::Queued => self.queue.retain(|early| !matches!(early, Early::Call(other) if *other == handle)),
             Phase::Preparing(wire) => {
                 // Whether the level was set is not known.
                 self.level = None;
-                self.forget(*wire);
+                self.forget(wire);
             }
             Phase::Sent(wire) => {
-                self.forget(*wire);
+                self.forget(wire);
             }
             Phase::Asking(_) => self.drop_round(handle),
             Phase::Listening { .. } => {
-                let own = |wire: &super::Wire| wire.purpose == Purpose::Subscribe(handle);
-                let wires: Vec<_> = self.wires.iter().filter(|(_, wire)| own(wire)).map(|(id, _)| *id).collect();
-                for wire in wires {
+                let own = Purpose::Subscribe(handle);
+                while let Some(wire) = self.wires.find_key(|wire| wire.purpose == own) {
                     self.forget(wire);
                 }
             }
         }
-        Some(call)
+        true
     }
 
     /// Puts a request that was refused unread back to wait for the connection to open.

@@ -94,7 +94,7 @@ impl Client {
     /// The server takes a request back.
     pub(super) fn input_withdrawn(&mut self, id: &Id) {
         let same = |input: &Input| matches!(input, Input::Request(own) if own == id);
-        let found = self.inputs.iter().find(|(_, input)| same(input)).map(|(token, _)| *token);
+        let found = self.inputs.find_key(same);
         if let Some(token) = found {
             self.inputs.remove(&token);
             self.tell(Event::InputCancelled { token });
@@ -111,8 +111,7 @@ impl Client {
     /// Drops the inputs of a request that is over.
     pub(super) fn drop_round(&mut self, handle: u64) {
         let own = |input: &Input| matches!(input, Input::Round { handle: other, .. } if *other == handle);
-        let tokens: Vec<_> = self.inputs.iter().filter(|(_, input)| own(input)).map(|(token, _)| *token).collect();
-        for token in tokens {
+        while let Some(token) = self.inputs.find_key(own) {
             self.inputs.remove(&token);
             self.tell(Event::InputCancelled { token });
         }

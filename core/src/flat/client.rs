@@ -220,7 +220,7 @@ impl FlatClient {
             Link::Pipe(pipe) => {
                 while let Some(output) = pipe.poll_output() {
                     records.push(match output {
-                        PipeOutput::Write(line) => record("write", 0, "", line),
+                        PipeOutput::Write(line) => record("write", 0, String::new(), line),
                         PipeOutput::Close => Record::new("close", 0),
                         PipeOutput::Event(event) => event_record(event),
                     });
@@ -243,35 +243,42 @@ impl FlatClient {
     }
 }
 
-fn record(kind: &'static str, id: u64, name: impl Into<String>, text: impl Into<String>) -> Record {
-    Record { id, name: name.into(), text: text.into().into_bytes(), ..Record::new(kind, 0) }
+fn record(kind: &'static str, id: u64, name: String, text: String) -> Record {
+    Record { id, name, text: text.into_bytes(), ..Record::new(kind, 0) }
 }
 
 fn fetch_record(fetch: Fetch, url: &str) -> Record {
-    let headers: Vec<_> = fetch
-        .headers
-        .iter()
-        .map(|(name, value)| json::array([json::quote(name).as_str(), json::quote(value).as_str()]))
-        .collect();
-    let body = fetch.body.map_or_else(|| "null".to_string(), |body| json::quote(&body));
-    let text = Object::with_capacity(body.len() + 400)
-        .raw("url", url)
-        .raw("headers", &json::array(headers.iter().map(String::as_str)))
-        .raw("body", &body);
-    Record { stream: fetch.stream, ..record("fetch", 0, fetch.method, text.finish()) }
+    let mut headers = String::from("[");
+    for (name, value) in fetch.headers.iter() {
+        headers.push_str(if headers.len() > 1 { ",[" } else { "[" });
+        json::push_string(&mut headers, name);
+        headers.push(',');
+        json::push_string(&mut headers, value);
+        headers.push(']');
+    }
+    headers.push(']');
+    let text = Object::with_capacity(fetch.body.as_deref().map_or(0, str::len) + 400).raw("url", url);
+    let text = text.raw("headers", &headers);
+    let text = match &fetch.body {
+        Some(body) => text.string("body", body),
+        None => text.raw("body", "null"),
+    };
+    Record { stream: fetch.stream, ..record("fetch", 0, fetch.method.to_string(), text.finish()) }
 }
 
 fn event_record(event: Event) -> Record {
-    match event {
-        Event::Ready { revision, about } => record("ready", 0, revision.label(), about),
-        Event::Result { handle, result } => record("result", handle, "", result),
-        Event::Failed { handle, error } => record("error", handle, error.code(), error.to_json()),
-        Event::Progress { handle, progress } => record("progress", handle, "", progress),
-        Event::Input { token, method, params } => record("input", token, method, params),
-        Event::InputCancelled { token } => record("input_cancelled", token, "", ""),
-        Event::Notice { handle, method, params } => record("notice", handle, method, params),
-        Event::Trace { sent, text } => record("trace", 0, direction(sent), text),
-        Event::Violation { code, message } => record("violation", 0, code, message),
-        Event::Closed { code, message } => record("closed", 0, code, message),
-    }
+    let none = String::new;
+    let (kind, id, name, text) = match event {
+        Event::Ready { revision, about } => ("ready", 0, revision.label().to_string(), about),
+        Event::Result { handle, result } => ("result", handle, none(), result),
+        Event::Failed { handle, error } => ("error", handle, error.code().to_string(), error.to_json()),
+        Event::Progress { handle, progress } => ("progress", handle, none(), progress),
+        Event::Input { token, method, params } => ("input", token, method, params),
+        Event::InputCancelled { token } => ("input_cancelled", token, none(), none()),
+        Event::Notice { handle, method, params } => ("notice", handle, method, params),
+        Event::Trace { sent, text } => ("trace", 0, direction(sent).to_string(), text),
+        Event::Violation { code, message } => ("violation", 0, code.to_string(), message),
+        Event::Closed { code, message } => ("closed", 0, code.to_string(), message),
+    };
+    record(kind, id, name, text)
 }

@@ -28,58 +28,138 @@ pub(super) enum Link {
     },
 }
 
-/// An object of settings; `null` counts as absent, as hosts write it.
-#[derive(Clone, Copy)]
-struct Settings<'a>(&'a str);
+/// An object of settings; `null` counts as absent, as hosts write it. The first fault is kept until all were read, so that
+/// each of them is one line.
+struct Settings<'a> {
+    text: &'a str,
+    fault: Option<String>,
+}
 
 impl<'a> Settings<'a> {
-    /// Refuses what has another name than these.
-    fn only(self, names: &[&str]) -> Result<(), String> {
-        match self.members().find(|(name, _)| !names.contains(&&**name)) {
-            Some((name, _)) => Err(words::join(&["there is no setting `", &name, "`"])),
-            None => Ok(()),
+    /// Settings with these names and no others.
+    fn new(text: &'a str, names: &[&str]) -> Self {
+        let mut settings = Self { text, fault: None };
+        if let Some((name, _)) = present(text).find(|(name, _)| !names.contains(&&**name)) {
+            settings.fail(&["there is no setting `", &name, "`"]);
         }
+        settings
     }
 
-    fn members(self) -> impl Iterator<Item = (Cow<'a, str>, &'a str)> {
-        json::members(self.0).filter(|(_, value)| *value != "null")
+    fn fail(&mut self, message: &[&str]) {
+        self.fault.get_or_insert_with(|| words::join(message));
     }
 
-    fn value(self, name: &str) -> Option<&'a str> {
-        json::get(self.0, name).filter(|value| *value != "null")
+    fn must_be(&mut self, name: &str, what: &str) {
+        self.fail(&["`", name, "` must be ", what]);
     }
 
-    fn text(self, name: &str) -> Result<Option<String>, String> {
-        self.value(name).map(|value| text(name, value)).transpose()
+    fn value(&self, name: &str) -> Option<&'a str> {
+        json::get(self.text, name).filter(|value| *value != "null")
     }
 
-    fn flag(self, name: &str) -> Result<bool, String> {
-        match self.value(name) {
-            Some("true") => Ok(true),
-            None | Some("false") => Ok(false),
-            Some(_) => Err(must_be(name, "true or false")),
+    fn text(&mut self, name: &str) -> Option<String> {
+        let value = self.value(name)?;
+        self.text_of(name, value)
+    }
+
+    fn text_of(&mut self, name: &str, value: &str) -> Option<String> {
+        let text = json::string(value).map(Cow::into_owned);
+        if text.is_none() {
+            self.must_be(name, "a string");
         }
+        text
     }
 
-    fn object(self, name: &str) -> Result<Option<&'a str>, String> {
-        self.value(name).map(|value| object(name, value)).transpose()
+    fn flag(&mut self, name: &str) -> bool {
+        let value = self.value(name).unwrap_or("false");
+        if !matches!(value, "true" | "false") {
+            self.must_be(name, "true or false");
+        }
+        value == "true"
     }
 
-    fn millis(self, name: &str) -> Result<Option<u64>, String> {
-        self.value(name).map(|value| millis(value).ok_or_else(|| must_be(name, "a number of milliseconds"))).transpose()
+    fn object(&mut self, name: &str) -> Option<&'a str> {
+        let value = self.value(name)?;
+        self.object_of(name, value)
+    }
+
+    fn object_of(&mut self, name: &str, value: &'a str) -> Option<&'a str> {
+        let found = Some(value).filter(|value| json::is_object(value));
+        if found.is_none() {
+            self.must_be(name, "an object");
+        }
+        found
+    }
+
+    fn millis(&mut self, name: &str) -> Option<u64> {
+        let millis = millis(self.value(name)?);
+        if millis.is_none() {
+            self.must_be(name, "a number of milliseconds");
+        }
+        millis
+    }
+
+    /// An empty object is a declaration, an absent value is none.
+    fn capabilities(&mut self) -> String {
+        let mut declared = Object::new();
+        for (name, value) in present(self.object("capabilities").unwrap_or("{}")) {
+            declared = declared.raw(&name, self.object_of(&name, value).unwrap_or("{}"));
+        }
+        json::one_line(&declared.finish()).into_owned()
+    }
+
+    fn headers(&mut self) -> Headers {
+        let mut headers = Headers::new();
+        for (name, value) in present(self.object("headers").unwrap_or("{}")) {
+            let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+            let plain = |byte: u8| byte == b'\t' || (byte >= b' ' && byte != 0x7F);
+            let value = self.text_of(&name, value).unwrap_or_default();
+            if name.is_empty() || !name.bytes().all(token) || !value.bytes().all(plain) {
+                self.fail(&["the header `", &name, "` cannot be sent"]);
+            }
+            headers.push(&name, &value);
+        }
+        headers
+    }
+
+    /// The name and version of the program, and what else it says of itself.
+    fn info(&mut self) -> String {
+        let info = self.object("info").unwrap_or("{}");
+        if ["name", "version"].iter().any(|name| json::get_string(info, name).is_none()) {
+            self.fail(&["`info` needs a `name` and a `version`"]);
+        }
+        json::one_line(info).into_owned()
+    }
+
+    /// How the connection is to be opened.
+    fn plan(&mut self) -> Option<Plan> {
+        let mode = self.text("mode").map_or(Some(Mode::Auto), |mode| Mode::parse(&mode));
+        let label = self.text("revision");
+        let revision = label.as_deref().and_then(Revision::parse);
+        if mode.is_none() {
+            self.fail(&["`mode` is auto, legacy or modern"]);
+        }
+        if let (Some(label), None) = (&label, revision) {
+            self.fail(&["unknown revision `", label, "`"]);
+        }
+        let plan = mode.and_then(|mode| Plan::new(mode, revision));
+        if plan.is_none() {
+            self.fail(&["`revision` is not of the era that `mode` wants"]);
+        }
+        plan
+    }
+
+    fn limits(&mut self) -> Limits {
+        let limits = self.value("limits").map_or_else(|| Ok(Limits::default()), Limits::read);
+        limits.unwrap_or_else(|why| {
+            self.fail(&[&why]);
+            Limits::default()
+        })
     }
 }
 
-fn must_be(name: &str, what: &str) -> String {
-    words::join(&["`", name, "` must be ", what])
-}
-
-fn text(name: &str, value: &str) -> Result<String, String> {
-    json::string(value).map(Cow::into_owned).ok_or_else(|| must_be(name, "a string"))
-}
-
-fn object<'a>(name: &str, value: &'a str) -> Result<&'a str, String> {
-    if json::is_object(value) { Ok(value) } else { Err(must_be(name, "an object")) }
+fn present(object: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
+    json::members(object).filter(|(_, value)| *value != "null")
 }
 
 /// Hosts may count time in fractions; whole milliseconds are enough. What is below 0 is 0.
@@ -124,84 +204,52 @@ fn read(text: &str) -> Result<(Link, usize), String> {
     if !json::is_object(text) {
         return Err("a configuration is an object".into());
     }
-    let settings = Settings(text);
-    settings.only(SETTINGS)?;
-    let link = settings.text("link")?;
-    let url = settings.text("url")?.unwrap_or_default();
-    let headers = read_headers(settings.object("headers")?.unwrap_or("{}"))?;
-    let info = read_info(settings.object("info")?.unwrap_or("{}"))?;
-    let capabilities = read_capabilities(settings.object("capabilities")?.unwrap_or("{}"))?;
-    let mode = match settings.text("mode")? {
-        Some(mode) => Mode::parse(&mode).ok_or("`mode` is auto, legacy or modern")?,
-        None => Mode::Auto,
+    let mut settings = Settings::new(text, SETTINGS);
+    let link = settings.text("link").unwrap_or_default();
+    let url = settings.text("url").unwrap_or_default();
+    if !matches!(&*link, "pipe" | "http") {
+        settings.fail(&["`link` is pipe or http"]);
+    }
+    if let (Err(fault), "http") = (Url::check(&url), &*link) {
+        settings.fail(&["`url` cannot be used: ", fault.code()]);
+    }
+    let headers = settings.headers();
+    let info = settings.info();
+    let capabilities = settings.capabilities();
+    let plan = settings.plan();
+    let probe_ms = settings.millis("probeMs").unwrap_or(3000);
+    let timeout_ms = settings.millis("timeoutMs").unwrap_or(60_000);
+    let rounds = words::read_digits(settings.value("maxRounds").unwrap_or("16"));
+    let max_rounds = rounds.and_then(|number| u32::try_from(number).ok()).unwrap_or_else(|| {
+        settings.must_be("maxRounds", "a whole number");
+        0
+    });
+    let limits = settings.limits();
+    let trace = settings.flag("trace");
+    let (Some(plan), None) = (plan, &settings.fault) else {
+        return Err(settings.fault.unwrap_or_default());
     };
-    let revision = match settings.text("revision")? {
-        Some(label) => Some(Revision::parse(&label).ok_or_else(|| words::join(&["unknown revision `", &label, "`"]))?),
-        None => None,
-    };
-    let probe_ms = settings.millis("probeMs")?.unwrap_or(3000);
-    let timeout_ms = settings.millis("timeoutMs")?.unwrap_or(60_000);
-    let max_rounds = match settings.value("maxRounds") {
-        Some(value) => {
-            let number = words::read_digits(value).and_then(|number| u32::try_from(number).ok());
-            number.ok_or_else(|| must_be("maxRounds", "a whole number"))?
-        }
-        None => 16,
-    };
-    let limits = settings.value("limits").map(Limits::read).transpose()?.unwrap_or_default();
-    let trace = settings.flag("trace")?;
-    let plan = Plan::new(mode, revision).ok_or("`revision` is not of the era that `mode` wants")?;
     let own_streams = false;
     let machine = Config { info, capabilities, plan, probe_ms, timeout_ms, max_rounds, limits, trace, own_streams };
-    let link = match link.as_deref() {
-        Some("pipe") => Link::Pipe(Box::new(PipeClient::new(machine))),
-        Some("http") => {
-            Url::check(&url).map_err(|fault| words::join(&["`url` cannot be used: ", fault.code()]))?;
-            Link::Http { client: Box::new(HttpClient::new(machine, &headers)), url: json::quote(&url) }
-        }
-        _ => return Err("`link` is pipe or http".into()),
+    let link = if link == "pipe" {
+        Link::Pipe(Box::new(PipeClient::new(machine)))
+    } else {
+        Link::Http { client: Box::new(HttpClient::new(machine, &headers)), url: json::quote(&url) }
     };
     Ok((link, limits.nesting))
 }
 
-fn read_info(text: &str) -> Result<String, String> {
-    let named = ["name", "version"].iter().all(|name| json::get_string(text, name).is_some());
-    if named { Ok(json::one_line(text).into_owned()) } else { Err("`info` needs a `name` and a `version`".into()) }
-}
-
-/// An empty object is a declaration, an absent value is none.
-fn read_capabilities(text: &str) -> Result<String, String> {
-    let mut declared = Object::new();
-    for (name, value) in Settings(text).members() {
-        declared = declared.raw(&name, object(&name, value)?);
-    }
-    Ok(json::one_line(&declared.finish()).into_owned())
-}
-
-fn read_headers(lines: &str) -> Result<Headers, String> {
-    let mut headers = Headers::new();
-    for (name, value) in Settings(lines).members() {
-        let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-        let plain = |byte: u8| byte == b'\t' || (byte >= b' ' && byte != 0x7F);
-        let value = text(&name, value)?;
-        if name.is_empty() || !name.bytes().all(token) || !value.bytes().all(plain) {
-            return Err(words::join(&["the header `", &name, "` cannot be sent"]));
-        }
-        headers.push(&name, &value);
-    }
-    Ok(headers)
-}
-
 /// The options of a request.
 pub(super) fn options(text: &str) -> Result<Options, String> {
-    let settings = Settings(text);
-    settings.only(&["timeoutMs", "maxTimeoutMs", "progress", "all", "logLevel", "meta"])?;
-    Ok(Options {
-        timeout_ms: settings.millis("timeoutMs")?,
-        max_timeout_ms: settings.millis("maxTimeoutMs")?,
-        progress: settings.flag("progress")?,
-        all: settings.flag("all")?,
-        log_level: settings.text("logLevel")?,
-        meta: settings.object("meta")?.map(ToString::to_string),
-    })
+    let names = ["timeoutMs", "maxTimeoutMs", "progress", "all", "logLevel", "meta"];
+    let mut settings = Settings::new(text, &names);
+    let options = Options {
+        timeout_ms: settings.millis("timeoutMs"),
+        max_timeout_ms: settings.millis("maxTimeoutMs"),
+        progress: settings.flag("progress"),
+        all: settings.flag("all"),
+        log_level: settings.text("logLevel"),
+        meta: settings.object("meta").map(ToString::to_string),
+    };
+    settings.fault.map_or(Ok(options), Err)
 }
