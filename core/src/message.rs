@@ -264,43 +264,43 @@ impl Envelope {
         let [version, id_text, method, params, result, error] = self.0.map(|range| range.map(|range| &text[range]));
         let is_answer = method.is_none() && (result.is_some() || error.is_some());
         let id = id_text.and_then(Id::read);
-        let refuse = |id: Option<Id>, message: &str| Invalid {
-            id,
-            code: "invalid_message",
-            error: RpcError::new(code::INVALID_REQUEST, message),
-            is_answer,
+        let problem = 'problem: {
+            if version.and_then(json::string).as_deref() != Some("2.0") {
+                break 'problem "`jsonrpc` must be the string \"2.0\"";
+            }
+            if id_text.is_some() && id.is_none() {
+                break 'problem "`id` must be a string or an integer";
+            }
+            if let Some(method) = method {
+                let Some(method) = json::string(method) else {
+                    break 'problem "`method` must be a string";
+                };
+                if result.is_some() || error.is_some() {
+                    break 'problem "a message is a request or an answer, not both";
+                }
+                if params.is_some_and(|params| !json::is_object(params)) {
+                    break 'problem "`params` must be an object";
+                }
+                return Ok(match id {
+                    Some(id) => Message::Request { id, method, params },
+                    None => Message::Notification { method, params },
+                });
+            }
+            match (result, error) {
+                (Some(result), None) => match id {
+                    Some(id) if json::is_object(result) => return Ok(Message::Result { id, result }),
+                    _ => break 'problem "`result` must be an object, and have an `id`",
+                },
+                (None, Some(error)) => match RpcError::read(error) {
+                    Some(error) => return Ok(Message::Error { id, error }),
+                    None => "`error` must have an integer `code` and a string `message`",
+                },
+                (Some(_), Some(_)) => "an answer has `result` or `error`, not both",
+                (None, None) => "a message needs a `method`, a `result` or an `error`",
+            }
         };
-        if version.and_then(json::string).as_deref() != Some("2.0") {
-            return Err(refuse(id, "`jsonrpc` must be the string \"2.0\""));
-        }
-        if id_text.is_some() && id.is_none() {
-            return Err(refuse(None, "`id` must be a string or an integer"));
-        }
-        if let Some(method) = method {
-            let Some(method) = json::string(method) else {
-                return Err(refuse(id, "`method` must be a string"));
-            };
-            if result.is_some() || error.is_some() {
-                return Err(refuse(id, "a message is a request or an answer, not both"));
-            }
-            if params.is_some_and(|params| !json::is_object(params)) {
-                return Err(refuse(id, "`params` must be an object"));
-            }
-            return Ok(match id {
-                Some(id) => Message::Request { id, method, params },
-                None => Message::Notification { method, params },
-            });
-        }
-        match (id, result, error) {
-            (Some(id), Some(result), None) if json::is_object(result) => Ok(Message::Result { id, result }),
-            (id, None, Some(error)) => match RpcError::read(error) {
-                Some(error) => Ok(Message::Error { id, error }),
-                None => Err(refuse(id, "`error` must have an integer `code` and a string `message`")),
-            },
-            (id, Some(_), Some(_)) => Err(refuse(id, "an answer has `result` or `error`, not both")),
-            (id, Some(_), None) => Err(refuse(id, "`result` must be an object, and have an `id`")),
-            (id, None, None) => Err(refuse(id, "a message needs a `method`, a `result` or an `error`")),
-        }
+        let error = RpcError::new(code::INVALID_REQUEST, problem);
+        Err(Invalid { id: id_text.and_then(Id::read), code: "invalid_message", error, is_answer })
     }
 }
 

@@ -13,18 +13,24 @@ pub(crate) fn join(parts: &[&str]) -> String {
 }
 
 /// A number in decimal digits.
-pub(crate) fn digits(mut number: u64) -> String {
-    let mut reversed = [b'0'; 20];
-    let mut length = 0;
-    for digit in &mut reversed {
-        *digit += (number % 10) as u8;
-        number /= 10;
-        length += 1;
-        if number == 0 {
-            break;
-        }
+pub(crate) fn digits(number: u64) -> String {
+    let mut out = String::new();
+    push_digits(&mut out, number);
+    out
+}
+
+fn push_digits(out: &mut String, number: u64) {
+    if number >= 10 {
+        push_digits(out, number / 10);
     }
-    reversed.iter().take(length).rev().map(|digit| char::from(*digit)).collect()
+    out.push(char::from(b'0' + (number % 10) as u8));
+}
+
+/// At most so many characters from the start of the text.
+pub(crate) fn start(text: &str, most: usize) -> &str {
+    // Every byte but those that go on with a character begins one.
+    let mut starts = text.bytes().enumerate().filter(|(_, byte)| byte & 0xC0 != 0x80);
+    starts.nth(most).map_or(text, |(at, _)| &text[..at])
 }
 
 /// A whole number in decimal digits.
@@ -75,6 +81,14 @@ pub(crate) fn lossy(mut bytes: &[u8]) -> String {
 mod tests {
     use super::*;
     use alloc::string::ToString;
+
+    #[test]
+    fn a_start_has_whole_characters() {
+        let text = "a\u{fc}\u{20ac}\u{1f600}";
+        for (most, length) in [(0, 0), (1, 1), (2, 3), (3, 6), (4, 10), (9, 10)] {
+            assert_eq!(start(text, most).len(), length);
+        }
+    }
 
     #[test]
     fn numbers_there_and_back() {

@@ -103,9 +103,9 @@ impl Call {
 
 /// A refusal by HTTP itself, in words.
 pub(super) fn status_message(status: u16, body: &str) -> String {
-    let start: String = body.trim().chars().take(200).collect();
+    let start = words::start(body.trim_ascii(), 200);
     let colon = if start.is_empty() { "" } else { ": " };
-    words::join(&["the server answered with HTTP status ", &words::digits(status.into()), colon, &start])
+    words::join(&["the server answered with HTTP status ", &words::digits(status.into()), colon, start])
 }
 
 impl Client {
@@ -320,8 +320,8 @@ impl Client {
             Ended::Failed(reason) => Error::Disconnected(reason),
             Ended::Status(status, body) => Error::invalid("http_status", status_message(status, &body)),
             Ended::Foreign(body) => {
-                let start: String = body.trim().chars().take(200).collect();
-                Error::invalid("invalid_message", words::join(&["the answer holds no message: ", &start]))
+                let start = words::start(body.trim_ascii(), 200);
+                Error::invalid("invalid_message", words::join(&["the answer holds no message: ", start]))
             }
         };
         self.fail(handle, error);

@@ -117,29 +117,32 @@ impl Client {
                 _ => Vec::new(),
             };
         }
-        let listening = self.calls.iter().filter(|(_, call)| matches!(call.phase, Phase::Listening { .. }));
-        if method == "notifications/resources/updated" {
-            let uri = json::get_string(params, "uri").unwrap_or_default();
-            let covers = |wanted: &String| {
-                uri.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || below(wanted, rest))
-            };
-            return listening.filter(|(_, call)| call.uris.iter().any(covers)).map(|(handle, _)| *handle).collect();
-        }
-        let Some((_, member)) = LISTS.iter().find(|(list, _)| *list == method) else { return Vec::new() };
-        let wants = |params: &str| {
-            json::get(params, "notifications").and_then(|filter| json::get(filter, member)) == Some("true")
+        let uri = json::get_string(params, "uri").unwrap_or_default();
+        let covers = |wanted: &String| {
+            uri.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || below(wanted, rest))
         };
-        listening.filter(|(_, call)| call.params.as_deref().is_some_and(wants)).map(|(handle, _)| *handle).collect()
+        let member = LISTS.iter().find(|(list, _)| *list == method).map(|(_, member)| *member);
+        let mut found = Vec::new();
+        for (handle, call) in self.calls.iter().filter(|(_, call)| matches!(call.phase, Phase::Listening { .. })) {
+            let filter = call.params.as_deref().and_then(|params| json::get(params, "notifications"));
+            let wanted = match member {
+                Some(member) => filter.and_then(|filter| json::get(filter, member)) == Some("true"),
+                None => method == "notifications/resources/updated" && call.uris.iter().any(covers),
+            };
+            if wanted {
+                found.push(*handle);
+            }
+        }
+        found
     }
 
-    /// Ends the subscriptions that no other listening request holds.
+    /// Ends the subscriptions that no other listening request holds, of one that is about to end.
     pub(super) fn unsubscribe(&mut self, handle: u64) {
-        let Some(call) = self.calls.get(&handle) else {
-            return;
-        };
-        let held = |uri: &String| self.calls.iter().any(|(other, call)| *other != handle && call.uris.contains(uri));
-        let over: Vec<_> = call.uris.iter().filter(|uri| !held(uri)).cloned().collect();
-        for uri in over {
+        let uris = self.calls.get_mut(&handle).map(|call| core::mem::take(&mut call.uris));
+        for uri in uris.unwrap_or_default() {
+            if self.calls.values().any(|call| call.uris.contains(&uri)) {
+                continue;
+            }
             let params = Object::new().string("uri", &uri).finish();
             self.send_request(Purpose::Quiet, "resources/unsubscribe", Some(&params));
         }

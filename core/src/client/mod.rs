@@ -340,7 +340,7 @@ impl Client {
         let (target, mirrored) = (None, Vec::new());
         self.trace(true, &text);
         let outgoing = Outgoing { stream, text, method, target, mirrored, revision: self.revision, role };
-        self.out.push(Output::Send(outgoing));
+        self.out.push(Output::Send(Box::new(outgoing)));
         stream
     }
 
@@ -359,7 +359,8 @@ impl Client {
         let stream = if self.config.own_streams { self.new_stream() } else { 0 };
         let (method, revision) = (Some(method.to_string()), self.revision);
         self.trace(true, &text);
-        self.out.push(Output::Send(Outgoing { stream, text, method, target, mirrored, revision, role }));
+        let outgoing = Outgoing { stream, text, method, target, mirrored, revision, role };
+        self.out.push(Output::Send(Box::new(outgoing)));
         if self.config.own_streams {
             self.by_stream.insert(stream, wire);
         }

@@ -59,9 +59,9 @@ pub fn push_string(out: &mut String, text: &str) {
             b'\t' => out.push_str("\\t"),
             other => {
                 // Below 0x20, so the third digit is 0 or 1.
-                let hex = [b'0' + (other >> 4), b"0123456789abcdef"[usize::from(other & 15)]];
                 out.push_str("\\u00");
-                out.extend(hex.iter().map(|digit| char::from(*digit)));
+                out.push(char::from(b'0' + (other >> 4)));
+                out.push(char::from(b"0123456789abcdef"[usize::from(other & 15)]));
             }
         }
     }

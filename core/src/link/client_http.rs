@@ -299,7 +299,7 @@ impl HttpClient {
     fn pump(&mut self) {
         while let Some(output) = self.client.poll_output() {
             match output {
-                Output::Send(outgoing) => self.send(outgoing),
+                Output::Send(outgoing) => self.send(*outgoing),
                 Output::Abort(stream) => self.abort(stream),
                 Output::Event(event @ Event::Closed { .. }) => self.say_farewell(event),
                 Output::Event(event) => self.out.push(HttpOutput::Event(event)),

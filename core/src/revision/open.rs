@@ -132,15 +132,15 @@ impl Plan {
     pub(crate) fn next(&self, ask: Ask, outcome: Outcome<'_>) -> Step {
         match (ask, outcome) {
             (Ask::Discover(_), Outcome::Result(result)) => match discovered(result) {
-                Some(versions) => self.enter(&versions),
+                Some(versions) => self.enter(versions),
                 None => self.fall_back("the answer to server/discover is no such result"),
             },
             (Ask::Discover(asked), Outcome::Error(error, status)) => match recognise(error, status) {
-                Some(Modern::Versions(versions)) => match self.choose(&versions) {
+                Some(Modern::Versions(versions)) => match self.choose(versions) {
                     // It refused what it lists: asking again would go on for ever.
-                    Some(revision) if revision == asked => unsupported(&versions),
+                    Some(revision) if revision == asked => unsupported(versions),
                     Some(revision) => ask_for(revision),
-                    None => unsupported(&versions),
+                    None => unsupported(versions),
                 },
                 Some(Modern::Other) => Step::Ready(asked),
                 None => self.fall_back(&error.message),
@@ -150,13 +150,13 @@ impl Plan {
             (Ask::Initialize(asked), Outcome::Result(result)) => self.initialized(asked, result),
             (Ask::Initialize(asked), Outcome::Error(error, _)) => {
                 let versions = error.data.as_deref().and_then(|data| json::get(data, "supported"));
-                let versions = versions.map(labels).unwrap_or_default();
-                match self.choose(&versions) {
+                let versions = versions.unwrap_or("[]");
+                match self.choose(versions) {
                     Some(revision) if revision != asked => ask_for(revision),
-                    _ if versions.is_empty() => {
+                    _ if labels(versions).next().is_none() => {
                         Step::Fail("opening_failed", words::join(&["the server refused: ", &error.message]))
                     }
-                    _ => unsupported(&versions),
+                    _ => unsupported(versions),
                 }
             }
             (Ask::Initialize(_), Outcome::Foreign) => {
@@ -189,7 +189,7 @@ impl Plan {
     }
 
     /// Enters the best of the versions that a server listed (VER-015, VER-028).
-    fn enter(&self, versions: &[String]) -> Step {
+    fn enter(&self, versions: &str) -> Step {
         match self.choose(versions) {
             Some(revision) if revision.is_stateless() => Step::Ready(revision),
             Some(revision) => Step::Ask(Ask::Initialize(revision)),
@@ -198,17 +198,17 @@ impl Plan {
     }
 
     /// The best version of a list that this plan allows.
-    fn choose(&self, versions: &[String]) -> Option<Revision> {
+    fn choose(&self, versions: &str) -> Option<Revision> {
         let allowed =
             |revision: &Revision| self.mode.allows(*revision) && self.pinned.is_none_or(|pinned| pinned == *revision);
-        let known = versions.iter().filter_map(|label| Revision::parse(label));
+        let known = labels(versions).filter_map(|label| Revision::parse(&label));
         known.filter(allowed).max()
     }
 
     /// The version to try once more when an open connection refuses its own (VER-004).
     pub(crate) fn correct(&self, error: &RpcError) -> Option<Revision> {
         match recognise(error, 0) {
-            Some(Modern::Versions(versions)) => self.choose(&versions).filter(|revision| revision.is_stateless()),
+            Some(Modern::Versions(versions)) => self.choose(versions).filter(|revision| revision.is_stateless()),
             _ => None,
         }
     }
@@ -218,21 +218,26 @@ fn ask_for(revision: Revision) -> Step {
     Step::Ask(if revision.is_stateless() { Ask::Discover(revision) } else { Ask::Initialize(revision) })
 }
 
-fn unsupported(versions: &[String]) -> Step {
-    let message = words::join(&["no revision in common; the server names: ", &versions.join(", ")]);
+fn unsupported(versions: &str) -> Step {
+    let mut message = "no revision in common; the server names: ".to_string();
+    for (at, label) in labels(versions).enumerate() {
+        message.push_str(if at > 0 { ", " } else { "" });
+        message.push_str(&label);
+    }
     Step::Fail("version_unsupported", message)
 }
 
-fn labels(array: &str) -> Vec<String> {
-    json::elements(array).filter_map(json::string).map(Cow::into_owned).collect()
+/// The labels in an array.
+fn labels(array: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    json::elements(array).filter_map(json::string)
 }
 
-/// The versions in a DiscoverResult; nothing when it is none.
-fn discovered(result: &str) -> Option<Vec<String>> {
+/// The array of versions in a DiscoverResult; nothing when it is none.
+fn discovered(result: &str) -> Option<&str> {
     let [versions, capabilities] = json::pick(result, ["supportedVersions", "capabilities"]);
     let versions = versions.filter(|value| json::is_array(value))?;
     capabilities.filter(|value| json::is_object(value))?;
-    Some(labels(versions))
+    Some(versions)
 }
 
 /// Whether a probe's late result shows that its server is of the newer era after all.
@@ -246,19 +251,20 @@ pub(crate) fn is_undecided(status: u16) -> bool {
 }
 
 #[derive(Debug)]
-enum Modern {
-    Versions(Vec<String>),
+enum Modern<'a> {
+    /// An array of labels.
+    Versions(&'a str),
     Other,
 }
 
 /// A recognised modern error: one that only a server of the newer era can have sent (VER-012, VER-023).
-fn recognise(error: &RpcError, status: u16) -> Option<Modern> {
+fn recognise(error: &RpcError, status: u16) -> Option<Modern<'_>> {
     let data = error.data.as_deref().unwrap_or("null");
     match (error.code, status) {
         (-32022, _) => {
             let [supported, requested] = json::pick(data, ["supported", "requested"]);
             requested.and_then(json::string)?;
-            supported.filter(|value| json::is_array(value)).map(|value| Modern::Versions(labels(value)))
+            supported.filter(|value| json::is_array(value)).map(Modern::Versions)
         }
         (-32021, _) => {
             json::get(data, "requiredCapabilities").filter(|value| json::is_object(value)).map(|_| Modern::Other)
