@@ -20,6 +20,17 @@ const MODULES = [
   { name: "client", features: ["--no-default-features"] },
 ];
 
+/**
+ * Small after compression: the passes that are left out fold repeats which compress better as they are, and names put alike
+ * functions side by side. Nothing of the
+ * module stands below address 1024 but the end of its stack.
+ */
+const OPTIMIZER = [
+  ...["-Oz", "--converge", "--low-memory-unused", "--strip-producers", "--strip-target-features"],
+  ...["memory-packing", "local-cse", "simplify-locals"].map((pass) => `--skip-pass=${pass}`),
+  "--reorder-functions-by-name",
+];
+
 function cargo(features) {
   const profile = ["--target", "wasm32-unknown-unknown", "--profile", "wasm-release"];
   const args = ["build", "-p", "mcp-keel-wasm", ...profile, ...features, "--message-format=json-render-diagnostics"];
@@ -49,7 +60,7 @@ function module({ name, features }) {
   mkdirSync(glue, { recursive: true });
   generate(made, glue);
   const optimizer = join(dirname(require.resolve("binaryen/package.json")), "bin/wasm-opt");
-  run(process.execPath, [optimizer, "-Oz", join(glue, "keel_bg.wasm"), "-o", target]);
+  run(process.execPath, [optimizer, ...OPTIMIZER, join(glue, "keel_bg.wasm"), "-o", target]);
   writeFileSync(stamp, hash);
 }
 

@@ -160,6 +160,21 @@ impl Error {
         Self::Invalid { code, message: message.into() }
     }
 
+    /// A mistake of our caller, in the parts of a sentence.
+    pub(crate) fn refused(code: &'static str, message: &[&str]) -> Self {
+        Self::Usage { code, message: words::join(message) }
+    }
+
+    /// A broken answer, in the parts of a sentence.
+    pub(crate) fn broken(code: &'static str, message: &[&str]) -> Self {
+        Self::Invalid { code, message: words::join(message) }
+    }
+
+    /// A bound that was reached, in the parts of a sentence.
+    pub(crate) fn bound(code: &'static str, message: &[&str]) -> Self {
+        Self::Limit { code, message: words::join(message) }
+    }
+
     /// The stable word.
     #[must_use]
     pub const fn code(&self) -> &'static str {

@@ -282,14 +282,14 @@ impl Client {
                 }
                 Some(other) => {
                     let message = words::join(&["the result has the unknown type `", other, "`"]);
-                    self.fail(handle, Error::invalid("result_type_unknown", message));
+                    self.fail(handle, Error::broken("result_type_unknown", &[&message]));
                     return;
                 }
             }
         }
         if let Err(problem) = model::result(&call.method, result) {
             let message = words::join(&["the result of ", &call.method, " is broken: ", &problem]);
-            self.fail(handle, Error::invalid("invalid_result", message));
+            self.fail(handle, Error::broken("invalid_result", &[&message]));
             return;
         }
         let key = methods::any(&call.method).and_then(|row| row.list).filter(|_| call.options.all);
@@ -318,10 +318,10 @@ impl Client {
         let error = match ended {
             Ended::Complete => Error::Disconnected("the stream ended before the answer came".to_string()),
             Ended::Failed(reason) => Error::Disconnected(reason),
-            Ended::Status(status, body) => Error::invalid("http_status", status_message(status, &body)),
+            Ended::Status(status, body) => Error::broken("http_status", &[&status_message(status, &body)]),
             Ended::Foreign(body) => {
                 let start = words::start(body.trim_ascii(), 200);
-                Error::invalid("invalid_message", words::join(&["the answer holds no message: ", start]))
+                Error::broken("invalid_message", &["the answer holds no message: ", start])
             }
         };
         self.fail(handle, error);
@@ -340,14 +340,14 @@ impl Client {
             pages.items.push(item.to_string());
         }
         pages.first.get_or_insert_with(|| result.to_string());
-        let cursor = json::get(result, "nextCursor").filter(|value| json::string(value).is_some());
+        let cursor = json::get(result, "nextCursor").filter(|value| json::is_string(value));
         // An empty cursor is a cursor (PAGE-005).
         let Some(cursor) = cursor else {
             self.end_walk(handle, key, None);
             return;
         };
         if pages.cursors.insert(cursor.to_string(), ()).is_some() {
-            self.violation("repeated_cursor", "the server gave the same cursor twice; the list ends there");
+            self.violation("repeated_cursor", &["the server gave the same cursor twice; the list ends there"]);
             self.end_walk(handle, key, None);
             return;
         }

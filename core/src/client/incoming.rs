@@ -29,12 +29,12 @@ impl Client {
                 for part in parts {
                     match message::parse(part.as_bytes(), &limits) {
                         Ok(Parsed::One(message)) => self.take(stream, status, message, now),
-                        Ok(Parsed::Batch(_)) => self.violation("invalid_message", "a batch inside a batch"),
+                        Ok(Parsed::Batch(_)) => self.violation("invalid_message", &["a batch inside a batch"]),
                         Err(invalid) => self.handle_invalid(invalid, now),
                     }
                 }
             }
-            Ok(Parsed::Batch(_)) => self.violation("invalid_message", "a batch, which this revision does not have"),
+            Ok(Parsed::Batch(_)) => self.violation("invalid_message", &["a batch, which this revision does not have"]),
             Err(invalid) => {
                 self.spoiled = Some((stream, invalid.error.message.clone()));
                 self.handle_invalid(invalid, now);
@@ -49,7 +49,7 @@ impl Client {
         }
         let wire = invalid.id.as_ref().and_then(Id::as_number).filter(|_| invalid.is_answer);
         if let Some(found) = wire.and_then(|wire| self.drop_wire(wire)) {
-            let error = Error::invalid(invalid.code, words::join(&["the answer is broken: ", &invalid.error.message]));
+            let error = Error::broken(invalid.code, &["the answer is broken: ", &invalid.error.message]);
             match found.purpose {
                 Purpose::Call(handle) | Purpose::Subscribe(handle) => self.fail(handle, error),
                 Purpose::Level(handle) => self.send_call(handle),
@@ -58,7 +58,7 @@ impl Client {
             }
             return;
         }
-        self.violation(invalid.code, &invalid.error.message);
+        self.violation(invalid.code, &[&invalid.error.message]);
         if let (false, Some(id), true) = (invalid.is_answer, &invalid.id, self.revision.server_may_ask()) {
             let text = message::write_error(Some(id), &invalid.error);
             self.post(text, None, Role::OneWay);
@@ -76,9 +76,9 @@ impl Client {
                 Ended::Status(status, body) => {
                     let message =
                         words::join(&["a notification or an answer: ", &super::call::status_message(status, &body)]);
-                    self.violation("http_status", &message);
+                    self.violation("http_status", &[&message]);
                 }
-                Ended::Failed(reason) => self.violation("disconnected", &reason),
+                Ended::Failed(reason) => self.violation("disconnected", &[&reason]),
                 Ended::Complete | Ended::Foreign(_) => {}
             }
             return;
@@ -164,20 +164,20 @@ impl Client {
                         &words::integer(error.code),
                         ")",
                     ]);
-                    self.violation("peer_error", &message);
+                    self.violation("peer_error", &[&message]);
                 }
             }
             (Some(id), _) => {
-                self.violation("unknown_response", &unawaited(id));
+                self.violation("unknown_response", &[&unawaited(id)]);
             }
-            (None, Ok(_)) => self.violation("unknown_response", "an answer to no request"),
+            (None, Ok(_)) => self.violation("unknown_response", &["an answer to no request"]),
         }
     }
 
     /// A request of the server.
     fn asked(&mut self, id: Id, method: &str, params: Option<&str>) {
         if !self.revision.server_may_ask() && self.is_ready() {
-            self.violation("unexpected_message", &words::join(&["the server sent the request ", method]));
+            self.violation("unexpected_message", &["the server sent the request ", method]);
             return;
         }
         if method == "ping" {
@@ -227,7 +227,7 @@ impl Client {
         };
         let is_number = |value: &&str| value.starts_with(|c: char| c == '-' || c.is_ascii_digit());
         let Some(progress) = progress.filter(is_number) else {
-            self.violation("invalid_message", "progress without a number");
+            self.violation("invalid_message", &["progress without a number"]);
             return;
         };
         if !self.calls.get(&handle).is_some_and(|call| call.options.progress) {

@@ -51,7 +51,7 @@ impl Client {
     pub fn answer(&mut self, token: u64, answer: Answer, now: Millis) -> Result<(), Error> {
         self.check_open()?;
         let Some(input) = self.inputs.remove(&token) else {
-            return Err(Error::usage("unknown_token", words::join(&["no input waits for ", &words::digits(token)])));
+            return Err(Error::refused("unknown_token", &["no input waits for ", &words::digits(token)]));
         };
         match (input, answer) {
             (Input::Request(id), answer) => {
@@ -63,7 +63,7 @@ impl Client {
             }
             (Input::Round { handle, key }, Answer::Result(result)) => self.collect(handle, key, &result, now),
             (Input::Round { handle, .. }, Answer::Error(error)) => {
-                self.fail(handle, Error::usage("input_failed", words::join(&["the input failed: ", &error.message])));
+                self.fail(handle, Error::refused("input_failed", &["the input failed: ", &error.message]));
             }
         }
         Ok(())
@@ -126,13 +126,13 @@ impl Client {
         let known = methods::any(&call.method);
         if known.is_some_and(|row| !row.may_need_input) {
             let message = words::join(&[&call.method, " cannot ask for input"]);
-            self.fail(handle, Error::invalid("invalid_result", message));
+            self.fail(handle, Error::broken("invalid_result", &[&message]));
             return;
         }
         call.rounds += 1;
         if call.rounds > max {
             let message = words::join(&["the server asked for input more than ", &words::digits(max.into()), " times"]);
-            self.fail(handle, Error::Limit { code: "input_rounds", message });
+            self.fail(handle, Error::bound("input_rounds", &[&message]));
             return;
         }
         let [requests, state] = json::pick(result, ["inputRequests", "requestState"]);
@@ -157,9 +157,8 @@ impl Client {
 
     /// Reads the questions of a result: key, method, parameters.
     fn questions<'a>(&self, requests: Option<&'a str>, state: Option<&str>) -> Result<Vec<Question<'a>>, Error> {
-        let broken =
-            |what: &str| Error::invalid("invalid_result", words::join(&["the request for input is broken: ", what]));
-        if state.is_some_and(|state| json::string(state).is_none()) {
+        let broken = |what: &str| Error::broken("invalid_result", &["the request for input is broken: ", what]);
+        if state.is_some_and(|state| !json::is_string(state)) {
             return Err(broken("requestState: not a string"));
         }
         if requests.is_none() && state.is_none() {
@@ -178,12 +177,12 @@ impl Client {
                 return Err(broken(&words::join(&["inputRequests.", &key])));
             }
             if let Some(error) = self.revision.refusal(&method, params, &self.config.capabilities) {
-                return Err(Error::usage("unsupported", error.message));
+                return Err(Error::refused("unsupported", &[&error.message]));
             }
             questions.push((key.into_owned(), method.into_owned(), params));
         }
         if self.inputs.len() + questions.len() > self.config.limits.pending_calls {
-            return Err(Error::Limit { code: "too_many_calls", message: "too many inputs are pending".to_string() });
+            return Err(Error::bound("too_many_calls", &["too many inputs are pending"]));
         }
         Ok(questions)
     }

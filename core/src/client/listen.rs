@@ -46,7 +46,7 @@ impl Client {
         if held + uris.len() > self.config.limits.subscriptions {
             let message =
                 words::join(&["more than ", &words::digits(self.config.limits.subscriptions as u64), " subscriptions"]);
-            self.fail(handle, Error::Limit { code: "too_many_calls", message });
+            self.fail(handle, Error::bound("too_many_calls", &[&message]));
             return;
         }
         for uri in &uris {

@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use super::Client;
 use crate::json::{self, Object};
 use crate::link::marks;
-use crate::words;
 
 /// Tools whose headers are remembered.
 const TOOLS: usize = 10_000;
@@ -37,7 +36,7 @@ impl Client {
                 }
                 Err(why) => {
                     dropped = true;
-                    self.violation("invalid_result", &words::join(&["the tool `", &name, "` is left out: ", &why]));
+                    self.violation("invalid_result", &["the tool `", &name, "` is left out: ", &why]);
                 }
             }
         }

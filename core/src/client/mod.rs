@@ -155,7 +155,7 @@ impl Client {
     pub fn start(&mut self, now: Millis) -> Result<(), Error> {
         self.check_open()?;
         if !matches!(self.state, State::Idle) {
-            return Err(Error::usage("already_started", "the client was started before"));
+            return Err(Error::refused("already_started", &["the client was started before"]));
         }
         self.ask(self.config.plan.first(), now);
         Ok(())
@@ -175,14 +175,14 @@ impl Client {
     ) -> Result<(), Error> {
         self.check_open()?;
         if self.calls.contains_key(&handle) {
-            return Err(Error::usage("usage", words::join(&["handle ", &words::digits(handle), " is in use"])));
+            return Err(Error::refused("usage", &["handle ", &words::digits(handle), " is in use"]));
         }
         if method == "initialize" || method.starts_with("notifications/") {
-            return Err(Error::usage("unsupported", words::join(&[method, " is no request of a user"])));
+            return Err(Error::refused("unsupported", &[method, " is no request of a user"]));
         }
         if self.calls.len() >= self.config.limits.pending_calls {
-            let message = words::join(&[&words::digits(self.calls.len() as u64), " requests are pending already"]);
-            return Err(Error::Limit { code: "too_many_calls", message });
+            let message = [&*words::digits(self.calls.len() as u64), " requests are pending already"];
+            return Err(Error::bound("too_many_calls", &message));
         }
         if self.is_ready() {
             self.check_method(method)?;
@@ -215,18 +215,17 @@ impl Client {
         self.check_open()?;
         let own = matches!(method, "notifications/initialized" | "notifications/cancelled");
         if own || methods::any(method).is_some_and(|row| row.kind == methods::Kind::Request) {
-            return Err(Error::usage("unsupported", words::join(&[method, " is no notification of a user"])));
+            return Err(Error::refused("unsupported", &[method, " is no notification of a user"]));
         }
         // What was not declared is not used (LIFE-014).
         let roots = json::get(&self.config.capabilities, "roots").and_then(|roots| json::get(roots, "listChanged"));
         if method == "notifications/roots/list_changed" && roots != Some("true") {
-            return Err(Error::usage("unsupported", "changes of roots need the capability `roots.listChanged`"));
+            return Err(Error::refused("unsupported", &["changes of roots need the capability `roots.listChanged`"]));
         }
         if self.is_ready() {
             self.send_notification(method, params.as_deref());
         } else if self.queue.len() >= self.config.limits.pending_calls {
-            let message = "too much waits for the connection to open".to_string();
-            return Err(Error::Limit { code: "queue_full", message });
+            return Err(Error::bound("queue_full", &["too much waits for the connection to open"]));
         } else {
             self.queue.push(Early::Notification(method.to_string(), params));
         }
@@ -293,21 +292,18 @@ impl Client {
     }
 
     /// Reports that the server broke a rule; one that does nothing else is reported so many times only.
-    pub(crate) fn violation(&mut self, code: &'static str, message: &str) {
+    pub(crate) fn violation(&mut self, code: &'static str, message: &[&str]) {
         self.violations += 1;
         if self.violations > VIOLATIONS {
             return;
         }
-        if self.violations == VIOLATIONS {
-            let message =
-                words::join(&[&words::digits(VIOLATIONS.into()), " faults of the server were reported; more are not"]);
-            return self.tell(Event::Violation { code, message });
-        }
-        self.tell(Event::Violation { code, message: message.to_string() });
+        let last: &[&str] = &[&words::digits(VIOLATIONS.into()), " faults of the server were reported; more are not"];
+        let message = if self.violations == VIOLATIONS { last } else { message };
+        self.tell(Event::Violation { code, message: words::join(message) });
     }
 
     fn check_open(&self) -> Result<(), Error> {
-        if self.is_closed() { Err(Error::usage("closed", "the connection is closed")) } else { Ok(()) }
+        if self.is_closed() { Err(Error::refused("closed", &["the connection is closed"])) } else { Ok(()) }
     }
 
     /// A method that other revisions have but this one does not; unheard-of methods belong to extensions and pass.
@@ -316,7 +312,7 @@ impl Client {
         if here || methods::any(method).is_none() {
             return Ok(());
         }
-        Err(Error::usage("unsupported", words::join(&["revision ", self.revision.label(), " has no ", method])))
+        Err(Error::refused("unsupported", &["revision ", self.revision.label(), " has no ", method]))
     }
 
     fn speaker(&self) -> Speaker<'_> {

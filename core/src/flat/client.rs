@@ -24,8 +24,8 @@ pub struct FlatClient {
     nesting: usize,
 }
 
-fn usage(message: impl Into<String>) -> FlatError {
-    FlatError { code: "usage", message: message.into() }
+fn usage(message: &[&str]) -> FlatError {
+    FlatError { code: "usage", message: words::join(message) }
 }
 
 impl FlatClient {
@@ -71,7 +71,7 @@ impl FlatClient {
     /// `usage`, `unsupported`, `too_many_calls`, `closed`.
     pub fn request(&mut self, handle: u64, method: &str, params: &str, options: &str, now: u64) -> Records {
         if handle == 0 || handle >= MAX_NUMBER {
-            return Err(usage("a handle is a number from 1 to 2^53 - 1"));
+            return Err(usage(&["a handle is a number from 1 to 2^53 - 1"]));
         }
         let params = self.object("params", params)?;
         let options = self.options(options)?;
@@ -93,11 +93,13 @@ impl FlatClient {
     /// # Errors
     /// `unknown_token`, `usage`, `closed`.
     pub fn answer(&mut self, token: u64, outcome: &str, now: u64) -> Records {
-        json::check(outcome, self.nesting).map_err(|fault| usage(fault.message()))?;
+        json::check(outcome, self.nesting).map_err(|fault| usage(&[fault.message()]))?;
         let answer = match json::pick(outcome, ["result", "error"]) {
             [Some(result), None] if json::is_object(result) => Answer::Result(result.to_string()),
-            [None, Some(error)] => Answer::Error(RpcError::read(error).ok_or_else(|| usage("no such error object"))?),
-            _ => return Err(usage("an outcome has a `result` object or an `error`")),
+            [None, Some(error)] => {
+                Answer::Error(RpcError::read(error).ok_or_else(|| usage(&["no such error object"]))?)
+            }
+            _ => return Err(usage(&["an outcome has a `result` object or an `error`"])),
         };
         self.machine(now).answer(token, answer, Millis(now))?;
         Ok(self.drain())
@@ -180,14 +182,14 @@ impl FlatClient {
     fn pipe(&mut self) -> Result<&mut PipeClient, FlatError> {
         match &mut self.link {
             Link::Pipe(pipe) => Ok(pipe),
-            Link::Http { .. } => Err(usage("this client has no pipe")),
+            Link::Http { .. } => Err(usage(&["this client has no pipe"])),
         }
     }
 
     /// The HTTP link; a stream that is over is left alone, one that never was is an error.
     fn http(&mut self, stream: u64) -> Result<&mut HttpClient, FlatError> {
         match &mut self.link {
-            Link::Pipe(_) => Err(usage("this client has no HTTP")),
+            Link::Pipe(_) => Err(usage(&["this client has no HTTP"])),
             Link::Http { client, .. } if client.knows_stream(stream) => Ok(client),
             Link::Http { .. } => Err(FlatError::new(
                 "unknown_stream",
@@ -200,9 +202,9 @@ impl FlatClient {
         if text.is_empty() || text == "null" {
             return Ok(None);
         }
-        json::check(text, self.nesting).map_err(|fault| usage(words::join(&["`", what, "`: ", fault.message()])))?;
+        json::check(text, self.nesting).map_err(|fault| usage(&["`", what, "`: ", fault.message()]))?;
         if !json::is_object(text) {
-            return Err(usage(words::join(&["`", what, "` must be an object"])));
+            return Err(usage(&["`", what, "` must be an object"]));
         }
         Ok(Some(text.to_string()))
     }
@@ -211,7 +213,7 @@ impl FlatClient {
         let Some(text) = self.object("options", text)? else {
             return Ok(Options::default());
         };
-        config::options(&text).map_err(|why| usage(words::join(&["`options`: ", &why])))
+        config::options(&text).map_err(|why| usage(&["`options`: ", &why]))
     }
 
     fn drain(&mut self) -> Vec<Record> {

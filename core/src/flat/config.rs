@@ -125,7 +125,7 @@ impl<'a> Settings<'a> {
     /// The name and version of the program, and what else it says of itself.
     fn info(&mut self) -> String {
         let info = self.object("info").unwrap_or("{}");
-        if ["name", "version"].iter().any(|name| json::get_string(info, name).is_none()) {
+        if ["name", "version"].iter().any(|name| !json::get(info, name).is_some_and(json::is_string)) {
             self.fail(&["`info` needs a `name` and a `version`"]);
         }
         json::one_line(info).into_owned()

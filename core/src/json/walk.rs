@@ -118,6 +118,12 @@ pub fn is_object(value: &str) -> bool {
     value.trim_ascii_start().starts_with('{')
 }
 
+/// Whether checked text is a string.
+#[must_use]
+pub fn is_string(value: &str) -> bool {
+    value.trim_ascii_start().starts_with('"')
+}
+
 /// Whether checked text is an array.
 #[must_use]
 pub fn is_array(value: &str) -> bool {

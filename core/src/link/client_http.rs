@@ -392,7 +392,7 @@ impl HttpClient {
         let message_exchange =
             self.exchanges.get(&stream).is_some_and(|exchange| matches!(exchange.of, Of::Message(_)));
         if self.exchanges.contains_key(&stream) {
-            self.client.violation(code, message);
+            self.client.violation(code, &[message]);
             self.abort(stream);
         }
         if message_exchange {

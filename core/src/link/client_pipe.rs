@@ -99,6 +99,6 @@ fn take(client: &mut Client, limits: &Limits, line: Line<'_>, now: Millis) {
         client.handle_message(0, 0, text, now);
     } else {
         let start = words::lossy(&text[..text.len().min(200)]);
-        client.violation("stray_output", &start);
+        client.violation("stray_output", &[&start]);
     }
 }

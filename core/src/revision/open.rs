@@ -263,7 +263,7 @@ fn recognise(error: &RpcError, status: u16) -> Option<Modern<'_>> {
     match (error.code, status) {
         (-32022, _) => {
             let [supported, requested] = json::pick(data, ["supported", "requested"]);
-            requested.and_then(json::string)?;
+            requested.filter(|value| json::is_string(value))?;
             supported.filter(|value| json::is_array(value)).map(Modern::Versions)
         }
         (-32021, _) => {
