@@ -21,14 +21,12 @@ const MODULES = [
 ];
 
 /**
- * Small after compression: the passes that are left out fold repeats which compress better as they are, and names put alike
- * functions side by side. Nothing of the
+ * Small after compression: the passes that are left out fold repeats which compress better as they are. Nothing of the
  * module stands below address 1024 but the end of its stack.
  */
 const OPTIMIZER = [
   ...["-Oz", "--converge", "--low-memory-unused", "--strip-producers", "--strip-target-features"],
   ...["memory-packing", "local-cse", "simplify-locals"].map((pass) => `--skip-pass=${pass}`),
-  "--reorder-functions-by-name",
 ];
 
 function cargo(features) {
@@ -51,7 +49,7 @@ function generate(input, output) {
 /** Both steps take longer than all others: they run when the module has changed. */
 function module({ name, features }) {
   const made = cargo(features);
-  const hash = createHash("sha256").update(readFileSync(made)).digest("hex");
+  const hash = createHash("sha256").update(OPTIMIZER.join()).update(readFileSync(made)).digest("hex");
   const glue = join(dist, "glue", name);
   const stamp = join(glue, "stamp");
   const target = join(dist, `${name}.wasm`);

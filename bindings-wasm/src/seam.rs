@@ -47,7 +47,7 @@ fn usage(message: &str) -> FlatError {
 /// A number of the host as a stream, handle, call or time.
 pub(crate) fn whole(number: f64) -> Result<u64, FlatError> {
     let exact = number as u64;
-    if number >= 0.0 && number < EXACT && exact as f64 == number {
+    if (0.0..EXACT).contains(&number) && exact as f64 == number {
         Ok(exact)
     } else {
         Err(usage("a number is not a whole number from 0 to 2^53 - 1"))
