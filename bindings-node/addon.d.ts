@@ -48,3 +48,12 @@ export class FlatHttp1 {
 
 /** Whether nobody can read any more what is written to this pipe or socket; false where that cannot be known. */
 export function abandoned(descriptor: number): boolean;
+
+/** Whether something arrived on this socket that was not read yet, its end included. */
+export function unread(descriptor: number): boolean;
+
+/** Frees the memory of a buffer that nobody reads any more. */
+export function release(memory: ArrayBufferLike): void;
+
+/** Collects garbage now. */
+export function collect(): void;

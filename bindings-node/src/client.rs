@@ -70,7 +70,7 @@ impl FlatClient {
         now: f64,
     ) -> Result<Flat, Refusal> {
         let (handle, now) = (whole(handle)?, whole(now)?);
-        self.0.records(|core| core.request(handle, &method, &params, &options, now))
+        self.0.records(|core| core.request(handle, &method, params, &options, now))
     }
 
     #[napi(catch_unwind)]

@@ -3,6 +3,7 @@
 
 mod client;
 mod http1;
+mod memory;
 mod pipe;
 mod seam;
 mod server;

@@ -8,6 +8,8 @@ use mcp_keel_core::flat::{FlatError, Record};
 use napi::bindgen_prelude::{ToNapiValue, TypeName};
 use napi::{Error, ValueType, check_status, sys};
 
+use crate::memory::{self, give_back};
+
 /// A refusal; its status becomes `code` of the host's error.
 pub(crate) type Refusal = Error<&'static str>;
 /// What the methods of the classes return.
@@ -83,6 +85,9 @@ impl TypeName for Flat {
 
 impl ToNapiValue for Flat {
     unsafe fn to_napi_value(env: sys::napi_env, value: Self) -> napi::Result<sys::napi_value> {
+        if value.0.iter().any(|record| record.text.len() >= memory::LARGE) {
+            give_back();
+        }
         let mut array = ptr::null_mut();
         // SAFETY: `env` is the running call's; the handles made below live until it returns.
         unsafe {

@@ -55,7 +55,7 @@ impl FlatServer {
     #[napi(catch_unwind)]
     pub fn respond(&mut self, call: f64, outcome: String, now: f64) -> Result<Flat, Refusal> {
         let (call, now) = (whole(call)?, whole(now)?);
-        self.0.records(|core| core.respond(call, &outcome, now))
+        self.0.records(|core| core.respond(call, outcome, now))
     }
 
     #[napi(catch_unwind)]

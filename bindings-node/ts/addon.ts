@@ -1,8 +1,9 @@
 /** Loads the addon when it is first needed, and gives it to the shared part as its engine. */
 import { createRequire } from "node:module";
 import type * as Addon from "../addon.js";
-import { useEngine } from "../../bindings-wasm/js/flat.js";
+import { type Engine, useEngine } from "../../bindings-wasm/js/flat.js";
 import { KeelError } from "../../bindings-wasm/js/errors.js";
+import { counting } from "./memory.js";
 
 let loaded: typeof Addon | undefined;
 
@@ -30,7 +31,10 @@ function musl(): boolean {
   return header.glibcVersionRuntime === undefined;
 }
 
+let engine: Engine | undefined;
+const loadedEngine = (): Engine => (engine ??= counting(addon()));
+
 useEngine({
-  server: (config, seed) => new (addon().FlatServer)(config, seed),
-  client: (config, seed) => new (addon().FlatClient)(config, seed),
+  server: (config, seed) => loadedEngine().server(config, seed),
+  client: (config, seed) => loadedEngine().client(config, seed),
 });

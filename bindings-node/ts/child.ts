@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Disconnected } from "../../bindings-wasm/js/errors.js";
 import type { LinkEvents, PipeLink } from "../../bindings-wasm/js/link.js";
+import { release } from "./memory.js";
 
 export interface CommandTarget {
   command: string;
@@ -62,7 +63,10 @@ export class ChildLink implements PipeLink {
       // Output that a process of its group still holds open is not waited for.
       setTimeout(() => this.#end(), LATE).unref();
     });
-    child.stdout!.on("data", (bytes: Buffer) => events.receive(bytes));
+    child.stdout!.on("data", (bytes: Buffer) => {
+      events.receive(bytes);
+      release(bytes);
+    });
     child.stdout!.once("close", () => {
       if (this.#exited) return this.#end();
       const late = setTimeout(() => this.#end(), LATE);
@@ -79,7 +83,7 @@ export class ChildLink implements PipeLink {
   }
 
   write(bytes: Uint8Array): void {
-    this.#child.stdin!.write(bytes);
+    this.#child.stdin!.write(bytes, () => release(bytes));
   }
 
   close(): void {

@@ -36,7 +36,7 @@ export class SocketLink implements HttpLink {
     try {
       const { url } = JSON.parse(exchange) as { url: string };
       const place = addon().FlatHttp1.target(url);
-      const used = (wire = this.#idle.get(place)?.pop() ?? new Wire(place));
+      const used = (wire = this.#kept(place) ?? new Wire(place));
       this.#running.set(stream, used);
       used.send(method, exchange, {
         perform: (records) => this.#perform(stream, used, records),
@@ -82,6 +82,16 @@ export class SocketLink implements HttpLink {
     }
   }
 
+  /** A kept connection that is still good: one whose end has come, but was not told yet, is none. */
+  #kept(place: string): Wire | undefined {
+    const idle = this.#idle.get(place) ?? [];
+    for (let wire = idle.pop(); wire !== undefined; wire = idle.pop()) {
+      if (!wire.stale) return wire;
+      wire.destroy();
+    }
+    return undefined;
+  }
+
   #keep(wire: Wire): void {
     const idle = this.#idle.get(wire.place) ?? [];
     this.#idle.set(wire.place, idle);
@@ -119,6 +129,12 @@ class Wire {
     this.#socket.on("close", () => this.#lost(reason));
     this.#socket.setTimeout(0);
     this.#socket.on("timeout", () => this.destroy());
+  }
+
+  /** Nothing may arrive while nobody asked, so whatever did is the end, or no HTTP. */
+  get stale(): boolean {
+    const { fd } = (this.#socket as unknown as { _handle?: { fd?: number } | null })._handle ?? {};
+    return fd !== undefined && addon().unread(fd);
   }
 
   send(method: string, exchange: string, exchanging: Exchanging): void {

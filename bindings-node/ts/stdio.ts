@@ -1,6 +1,7 @@
 /** A server on this process's standard input and output, and the signals that end its servers. */
 import type { Server } from "../../bindings-wasm/js/server.js";
 import { addon } from "./addon.js";
+import { release } from "./memory.js";
 
 /** How long the process may go on once its client has left, or a signal has closed its servers. */
 const GRACE = 2000;
@@ -40,14 +41,17 @@ export function serveStdio(server: Server): Promise<void> {
     const pipe = server.pipe({
       write: (bytes) => {
         // A client that does not read its answers gets no more requests served.
-        if (!print(bytes)) stdin.pause();
+        if (!print(bytes, () => release(bytes))) stdin.pause();
       },
       close: () => void print("", finish),
       get queued() {
         return stdout.writableLength;
       },
     });
-    const receive = (bytes: Buffer): void => pipe.receive(bytes);
+    const receive = (bytes: Buffer): void => {
+      pipe.receive(bytes);
+      release(bytes);
+    };
     const drained = (): void => {
       stdin.resume();
       pipe.drained();

@@ -4,6 +4,7 @@
 //! `(kind, stream, id, name, text, until)`. Nothing here knows what a message means.
 
 mod error;
+mod memory;
 mod objects;
 mod seam;
 

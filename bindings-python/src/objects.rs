@@ -4,7 +4,7 @@ use mcp_keel_core::flat;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
-use crate::seam::{Guarded, seed};
+use crate::seam::{Guarded, Text, seed};
 
 type Tuples<'py> = PyResult<Bound<'py, PyList>>;
 
@@ -50,9 +50,9 @@ impl FlatServer {
         self.0.records(py, 0, |s| s.gone(stream, now))
     }
 
-    /// The outcome of one call: `{"result": ...}` or `{"error": ...}`.
-    fn respond<'py>(&mut self, py: Python<'py>, call: u64, outcome: &str, now: u64) -> Tuples<'py> {
-        self.0.records(py, outcome.len(), |s| s.respond(call, outcome, now))
+    /// The outcome of one call: `{"result": ...}` or `{"error": ...}`. In a list, it is taken out of it.
+    fn respond<'py>(&mut self, py: Python<'py>, call: u64, outcome: Text<'_>, now: u64) -> Tuples<'py> {
+        self.0.records(py, outcome.0.len(), |s| s.respond(call, outcome.0, now))
     }
 
     /// Asks the client something inside a call.
@@ -138,17 +138,17 @@ impl FlatClient {
         self.0.records(py, 0, |c| c.failed(stream, reason, now))
     }
 
-    /// Sends a request.
+    /// Sends a request. Parameters in a list are taken out of it.
     fn request<'py>(
         &mut self,
         py: Python<'py>,
         handle: u64,
         method: &str,
-        params: &str,
+        params: Text<'_>,
         options: &str,
         now: u64,
     ) -> Tuples<'py> {
-        self.0.records(py, params.len(), |c| c.request(handle, method, params, options, now))
+        self.0.records(py, params.0.len(), |c| c.request(handle, method, params.0, options, now))
     }
 
     /// Cancels a request.

@@ -364,12 +364,16 @@ fn string_end(bytes: &[u8], at: usize) -> usize {
     bytes.len()
 }
 
-/// A request as text.
+/// A request as text. Written around the parameters where they are: with long ones there is no room for a copy.
 #[must_use]
-pub fn write_request(id: &Id, method: &str, params: Option<&str>) -> String {
-    let room = 64 + params.map_or(0, str::len);
-    let object = Object::with_capacity(room).raw("jsonrpc", "\"2.0\"").raw("id", id.as_json()).string("method", method);
-    object.maybe("params", params).finish()
+pub fn write_request(id: &Id, method: &str, params: Option<String>) -> String {
+    let mut head = Object::new().raw("jsonrpc", "\"2.0\"").raw("id", id.as_json()).string("method", method).finish();
+    let Some(mut text) = params else { return head };
+    head.pop();
+    head.push_str(",\"params\":");
+    text.insert_str(0, &head);
+    text.push('}');
+    text
 }
 
 /// A notification as text.
@@ -384,7 +388,7 @@ pub fn write_notification(method: &str, params: Option<&str>) -> String {
 #[must_use]
 pub fn write_result(id: &Id, result: &str) -> String {
     let mut out = begin_result(id, result.len());
-    out.push_str(&json::one_line(result));
+    json::push_line(&mut out, result);
     out.push('}');
     out
 }

@@ -11,6 +11,7 @@ pub mod host;
 pub mod http;
 pub mod invariants;
 pub mod json;
+pub mod memory;
 pub mod pattern;
 pub mod random;
 pub mod record;

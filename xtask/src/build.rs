@@ -51,6 +51,8 @@ pub(crate) enum Program {
     Client,
     Corpus,
     Probe,
+    MemoryServer,
+    MemoryClient,
 }
 
 /// The hosts that were built.
@@ -89,12 +91,16 @@ impl Built<'_> {
             (Host::Rust, Program::Client) => vec![example("fixture_client")],
             (Host::Rust, Program::Corpus) => vec![example("corpus_host")],
             (Host::Rust, Program::Probe) => vec![example("probe")],
+            (Host::Rust, Program::MemoryServer) => vec![example("memory_server")],
+            (Host::Rust, Program::MemoryClient) => vec![example("memory_client")],
             (Host::Python, _) => {
                 let script = match program {
                     Program::Server => "bindings-python/fixture/server.py",
                     Program::Client => "bindings-python/fixture/client.py",
                     Program::Corpus => "bindings-python/tests/corpus_host.py",
                     Program::Probe => "tests/interop/probe/probe.py",
+                    Program::MemoryServer => "tests/memory/server.py",
+                    Program::MemoryClient => "tests/memory/client.py",
                 };
                 vec![self.python.clone().ok_or("python is not built")?, place.word(script)]
             }
@@ -104,6 +110,8 @@ impl Built<'_> {
                     Program::Client => "bindings-node/fixture/client.mjs",
                     Program::Corpus => "bindings-node/tests/corpus_host.mjs",
                     Program::Probe => "tests/interop/probe/probe.mjs",
+                    Program::MemoryServer => "tests/memory/server.mjs",
+                    Program::MemoryClient => "tests/memory/client.mjs",
                 };
                 vec!["node".into(), place.word(script)]
             }

@@ -92,6 +92,7 @@ const BUDGETS: [Budget; 8] = [
             "http",
             "journal",
             "link",
+            "memory",
             "memory_link",
             "serving",
             "sockets",

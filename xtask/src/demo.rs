@@ -4,6 +4,7 @@ use crate::{
     build::{self, Built, Host, Program},
     cells::{Cell, Flags, Tally, Way, finish},
     count::Count,
+    hosts,
     messages::Messages,
     place::Place,
     run::Job,
@@ -21,9 +22,9 @@ struct Side {
 }
 
 pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
-    let hosts: &[Host] = if flags.all { &Host::ALL } else { &PLAIN };
-    let built = build::hosts(place, hosts)?;
-    let (clients, servers) = sides(&built, hosts, flags.all)?;
+    let wanted: &[Host] = if flags.all { &Host::ALL } else { &PLAIN };
+    let built = build::hosts(place, wanted)?;
+    let (clients, servers) = sides(place, &built, wanted, flags.all)?;
     let messages = Messages::of(place, "demo")?;
     let mut tally = Tally::default();
     let mut matrix = Vec::new();
@@ -46,20 +47,20 @@ pub(crate) fn run(place: &Place, flags: &Flags) -> Result<Count> {
 }
 
 /// The clients and the servers of these hosts. A component has no transports of its own.
-fn sides(built: &Built<'_>, hosts: &[Host], all: bool) -> Result<(Vec<Side>, Vec<Side>)> {
+fn sides(place: &Place, built: &Built<'_>, wanted: &[Host], all: bool) -> Result<(Vec<Side>, Vec<Side>)> {
     let (mut clients, mut servers) = (Vec::new(), Vec::new());
-    for host in hosts.iter().copied().filter(|host| *host != Host::Component) {
+    for host in wanted.iter().copied().filter(|host| *host != Host::Component) {
         let (client, server) = (built.command(host, Program::Client)?, built.command(host, Program::Server)?);
         if host != Host::Wasm {
             clients.push(Side { name: host.name(), ways: &Way::ALL, program: client });
             servers.push(Side { name: host.name(), ways: &Way::ALL, program: server });
             continue;
         }
-        // The same package in two places; a browser serves nothing.
-        let places: &[_] = if all { &["edge", "browser"] } else { &["edge"] };
-        for name in places {
-            let program = [client.as_slice(), &["--in".into(), (*name).into()]].concat();
-            clients.push(Side { name, ways: &[Way::Http], program });
+        clients.push(Side { name: "edge", ways: &[Way::Http], program: client });
+        if all {
+            // The same package; a browser serves nothing.
+            let program = hosts::wasm::browser_client(place);
+            clients.push(Side { name: "browser", ways: &[Way::Http], program });
         }
         servers.push(Side { name: "edge", ways: &[Way::Http], program: server });
     }

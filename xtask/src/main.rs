@@ -16,6 +16,7 @@ mod place;
 mod probes;
 mod run;
 mod setup;
+mod size;
 mod test;
 
 use std::{error::Error, process::ExitCode};
@@ -32,10 +33,11 @@ const USAGE: &str = "usage: cargo xtask <verb>
                                    every language's client with every language's server, both transports and eras;
                                    --all adds the browser, Kotlin, Swift and the component
   test [area...]                   everything that must pass; areas: check core python node wasm component kotlin swift
-                                   examples corpus interop demo
+                                   examples corpus memory interop demo
   setup [area...]                  installs what the areas need; areas: core python node wasm component kotlin swift interop
   interop [--verbose] [--only TEXT]  our clients and servers with the official SDKs and public servers
   corpus --host rust|python|node|wasm|component|kotlin|swift   the shared corpus through one host
+  size                             what the artefacts weigh, against xtask/budgets.toml
   check                            format, lints, no_std, sizes, versions, licences";
 
 fn main() -> ExitCode {
@@ -59,6 +61,7 @@ fn verb(words: &[&str]) -> Result<Count> {
         ["demo", ref flags @ ..] => ("demo".into(), demo::run(&place, &cells::Flags::read(flags)?)?),
         ["interop", ref flags @ ..] => ("interop".into(), interop::run(&place, &cells::Flags::read(flags)?)?),
         ["corpus", "--host", host] => (format!("corpus {host}"), corpus::run(&place, host)?),
+        ["size"] => ("size".into(), size::run(&place)?),
         ["check"] => ("check".into(), check::run(&place)?),
         ["test", ref areas @ ..] => {
             let count = test::run(&place, areas)?;

@@ -3,7 +3,7 @@ use std::fs;
 
 use crate::{
     Result,
-    build::{self, Host, cargo},
+    build::{self, Host, Program, cargo},
     cells::Flags,
     check, corpus,
     count::{self, Count},
@@ -16,7 +16,7 @@ use crate::{
 
 type Area = fn(&Place) -> Result<Count>;
 
-const AREAS: [(&str, Area); 12] = [
+const AREAS: [(&str, Area); 13] = [
     ("check", check::run),
     ("core", core),
     ("python", python),
@@ -27,6 +27,7 @@ const AREAS: [(&str, Area); 12] = [
     ("swift", hosts::swift::test),
     ("examples", examples),
     ("corpus", all_corpora),
+    ("memory", memory),
     ("interop", |place| interop::run(place, &Flags::default())),
     ("demo", |place| demo::run(place, &Flags::default())),
 ];
@@ -96,7 +97,14 @@ fn python(place: &Place) -> Result<Count> {
     count.add(Count::of(messages.check()?));
     count.add(passed(place, "mypy mcp_keel", &at(&["mypy", "-p", "mcp_keel"]))?);
     // One by one, because modules of the same name are in them.
-    for programs in ["fixture", "tests", "examples", "../tests/interop/probe/probe.py"] {
+    for programs in [
+        "fixture",
+        "tests",
+        "examples",
+        "../tests/interop/probe/probe.py",
+        "../tests/memory/server.py",
+        "../tests/memory/client.py",
+    ] {
         count.add(passed(place, &format!("mypy {programs}"), &at(&["mypy", programs]))?);
     }
     count.add(passed(place, "stubtest", &at(&["mypy.stubtest", "mcp_keel"]))?);
@@ -116,10 +124,37 @@ fn node(place: &Place) -> Result<Count> {
 }
 
 fn all_corpora(place: &Place) -> Result<Count> {
+    let built = build::hosts(place, &Host::ALL)?;
+    let mut count = Count::default();
+    for host in Host::ALL {
+        count.add(corpus::through(place, &built, host)?);
+    }
+    Ok(count)
+}
+
+/// What large messages cost each host in resident memory, looked at from outside.
+fn memory(place: &Place) -> Result<Count> {
+    if !cfg!(target_os = "linux") {
+        println!("left out: only Linux tells the peak of a process's memory since a moment");
+        return Ok(Count::default());
+    }
     let built = build::hosts(place, &Host::NATIVE)?;
     let mut count = Count::default();
     for host in Host::NATIVE {
-        let one = corpus::through(place, &built, host)?;
+        let name = format!("memory {}", host.name());
+        let program = ["run", "--quiet", "-p", "keel-tests", "--bin", "memory", "--", "--host", host.name()];
+        let mut job = cargo(place, &program);
+        for (flag, program) in [("--server", Program::MemoryServer), ("--client", Program::MemoryClient)] {
+            let command = built.command(host, program)?;
+            job = job.args(&[flag]).args(&command.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+        let log = place.log(&name);
+        let ended = job.run(&log)?;
+        tell(&name, &ended, &log);
+        let text = fs::read_to_string(&log)?;
+        // Of one that failed, the end of its log was told, which is all of it.
+        text.lines().filter(|line| ended.ok && line.contains(" times (")).for_each(|line| println!("    {line}"));
+        let one = count::ours(&text).with_exit(ended.ok);
         println!("        {one}");
         count.add(one);
     }

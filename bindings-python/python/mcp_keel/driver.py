@@ -22,6 +22,15 @@ from .trace import Tell
 
 # A stream with more than this to send is full: what may be lost is dropped, the rest waits.
 FULL = 4 * 1024 * 1024
+# Small writes are joined up to this size.
+PIECE = 65536
+# From this many characters on, a text is worth being handed over rather than copied.
+LONG = 65536
+
+
+def handed(text: str) -> str | list[str]:
+    """For an argument of the core that it keeps: the caller must not refer to a long text any more."""
+    return text if len(text) < LONG else [text]
 
 
 class Pump:
@@ -129,14 +138,17 @@ class Pump:
 
 
 class Outlet:
-    """Where a stream is written to: all of one turn of the loop leaves in one write."""
+    """Where a stream is written to: all of one turn of the loop leaves in one write.
+
+    What the transport does not take yet stays here, in the pieces that it came in: the transport would copy it.
+    """
 
     def __init__(self, pump: Pump) -> None:
         self.pump = pump
         self.loop = pump.loop
         self.transport: Any = None
         self.paused = False
-        self._parts: list[bytes] = []
+        self._parts: deque[bytes] = deque()
         self._size = 0
         self._waiting: list[asyncio.Future[None]] = []
 
@@ -148,28 +160,46 @@ class Outlet:
                 self.loop.call_soon(self.flush)
         self._parts.append(data)
         self._size += len(data)
-        if self._size > 65536:
+        if self._size > PIECE:
             self.flush()  # so that a peer which does not read is noticed
 
     def flush(self) -> None:
-        if self._parts:
-            data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-            self._parts.clear()
-            self._size = 0
+        parts = self._parts
+        while parts and not self.paused:
+            data = parts.popleft()
+            if parts and len(data) + len(parts[0]) <= PIECE:
+                joined, size = [data], len(data)
+                while parts and size + len(parts[0]) <= PIECE:
+                    size += len(parts[0])
+                    joined.append(parts.popleft())
+                data = b"".join(joined)
+            self._size -= len(data)
             if self.transport is not None:
                 self.transport.write(data)
 
     def close(self) -> None:
-        self.flush()
         if self.transport is not None:
+            for data in self._parts:
+                self.transport.write(data)
             self.transport.close()
+        self._parts.clear()
+        self._size = 0
+
+    def lost(self) -> None:
+        """Nothing can be delivered any more."""
+        self._parts.clear()
+        self._size = 0
+        self.pause(False)
 
     def full(self) -> bool:
-        return self.paused and self.transport is not None and self.transport.get_write_buffer_size() > FULL
+        buffered = self.paused and self.transport is not None
+        return buffered and self._size + self.transport.get_write_buffer_size() > FULL
 
     def pause(self, paused: bool) -> None:
         self.paused = paused
         if not paused:
+            self.flush()
+        if not self.paused:
             waiting, self._waiting = self._waiting, []
             for future in waiting:
                 if not future.done():
@@ -213,11 +243,11 @@ class Sink(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.outlet.pause(False)
-        if self.source is not None:
+        if self.source is not None and not self.outlet.paused:
             self.source.resume_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.outlet.pause(False)
+        self.outlet.lost()
         if not self.lost.done():
             self.lost.set_result(None)
         self._when_lost()

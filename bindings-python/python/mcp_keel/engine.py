@@ -11,7 +11,7 @@ from typing import Any
 
 from ._native import FlatServer, NativeError
 from .context import Context
-from .driver import Pump
+from .driver import Pump, handed
 from .eager import spawner
 from .errors import InternalError, InvalidError, McpError, PeerError, UsageError, from_rpc, words
 from .schema import encode, failure, parse
@@ -182,8 +182,10 @@ class Engine(Pump):
             outcome = failure(INTERNAL_ERROR, words(error))
         if self._calls.pop(call, None) is None:
             return  # cancelled: nobody waits for it
+        answer = handed(outcome)
+        del outcome
         try:
-            self.feed(self.core.respond, call, outcome)
+            self.feed(self.core.respond, call, answer)
         except (UsageError, UnicodeEncodeError) as error:
             # Text that no JSON can carry, or more than the limits allow: still one answer.
             log_failure(key, error)

@@ -75,11 +75,12 @@ class Accepted(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self._outlet.pause(False)
-        self._outlet.transport.resume_reading()
+        if not self._outlet.paused:
+            self._outlet.transport.resume_reading()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._open.discard(self)
-        self._outlet.pause(False)
+        self._outlet.lost()
         self._outlet.transport = None
         self._engine.gone(self.stream)
         self.lost.set_result(None)

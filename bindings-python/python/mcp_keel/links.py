@@ -88,7 +88,7 @@ class Child(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, error: Exception | None) -> None:
         if fd == 0:
-            self.outlet.pause(False)
+            self.outlet.lost()
         self._open.discard(fd)
         self._ending()
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._native import FlatClient, NativeError
-from .driver import Pump
+from .driver import Pump, handed
 from .errors import (
     Disconnected,
     InternalError,
@@ -83,7 +83,7 @@ class Machine(Pump):
         if notices is not None:
             self._listening[handle] = notices
         try:
-            self.feed(self.core.request, handle, method, encode(params), encode(options))
+            self.feed(self.core.request, handle, method, handed(encode(params)), encode(options))
             text = await future
             if handle in self._told:
                 await asyncio.wait([self._told[handle]])

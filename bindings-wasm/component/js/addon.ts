@@ -5,8 +5,11 @@ import { load } from "./load.js";
 
 const core = {
   ...adapt(await load()),
-  /** Whether nobody reads a descriptor any more: a component cannot know. */
+  // What a component cannot know of descriptors, and cannot do about memory.
   abandoned: (_descriptor: number): boolean => false,
+  unread: (_descriptor: number): boolean => false,
+  release: (_memory: ArrayBufferLike): void => {},
+  collect: (): void => {},
 };
 
 export function addon(): typeof core {

@@ -127,7 +127,7 @@ impl Client {
                     && json::get(&self.offered, "logging").is_some() =>
             {
                 let params = Object::new().string("level", &level).finish();
-                let wire = self.send_request(Purpose::Level(handle), "logging/setLevel", Some(&params));
+                let wire = self.send_request(Purpose::Level(handle), "logging/setLevel", Some(params));
                 self.level = Some(level);
                 self.set_phase(handle, Phase::Preparing(wire));
             }
@@ -143,6 +143,20 @@ impl Client {
 
     /// Sends the request itself: the first time, for the next page, or again with answers.
     pub(super) fn send_call(&mut self, handle: u64) {
+        let Some(call) = self.calls.get_mut(&handle) else {
+            return;
+        };
+        // Kept only where it may have to be said again: for a retry, in a new session, for the next page.
+        let again = self.config.own_streams || self.revision.types_results() || call.options.all;
+        let params = match &call.pages.params {
+            None if !again => call.params.take(),
+            next => next.as_ref().or(call.params.as_ref()).map(|params| {
+                // With room for what is written around it.
+                let mut copy = String::with_capacity(params.len() + 1024);
+                copy.push_str(params);
+                copy
+            }),
+        };
         let Some(call) = self.calls.get(&handle) else {
             return;
         };
@@ -153,10 +167,9 @@ impl Client {
             answers: call.answers.as_deref(),
             state: call.state.as_deref(),
         };
-        let params = call.pages.params.as_deref().or(call.params.as_deref());
-        let params = self.revision.client_params(params, &extra, &self.speaker());
+        let params = self.revision.client_params_in_place(params, &extra, &self.speaker());
         let method = call.method.clone();
-        let wire = self.send_request(Purpose::Call(handle), &method, params.as_deref());
+        let wire = self.send_request(Purpose::Call(handle), &method, params);
         self.set_phase(handle, Phase::Sent(wire));
     }
 

@@ -51,7 +51,7 @@ impl Client {
         }
         for uri in &uris {
             let params = Object::new().string("uri", uri).finish();
-            self.send_request(Purpose::Subscribe(handle), "resources/subscribe", Some(&params));
+            self.send_request(Purpose::Subscribe(handle), "resources/subscribe", Some(params));
         }
         self.set_phase(handle, Phase::Listening { unconfirmed: uris.len() });
         let none = uris.is_empty();
@@ -144,7 +144,7 @@ impl Client {
                 continue;
             }
             let params = Object::new().string("uri", &uri).finish();
-            self.send_request(Purpose::Quiet, "resources/unsubscribe", Some(&params));
+            self.send_request(Purpose::Quiet, "resources/unsubscribe", Some(params));
         }
     }
 }

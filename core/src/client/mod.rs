@@ -341,17 +341,17 @@ impl Client {
     }
 
     /// Sends a request whose parameters are complete.
-    fn send_request(&mut self, purpose: Purpose, method: &str, params: Option<&str>) -> u64 {
+    fn send_request(&mut self, purpose: Purpose, method: &str, params: Option<String>) -> u64 {
         let wire = self.next_wire;
         self.next_wire += 1;
-        let text = message::write_request(&Id::number(wire), method, params);
-        let named = methods::any(method).and_then(|row| row.target).zip(params);
+        let named = methods::any(method).and_then(|row| row.target).zip(params.as_deref());
         let target = named.and_then(|(name, params)| json::get_string(params, name)).map(|name| name.into_owned());
         let role = match purpose {
             Purpose::Open(Ask::Initialize(_)) => Role::Opening,
             _ => Role::Request,
         };
-        let mirrored = self.mirrored_arguments(method, params);
+        let mirrored = self.mirrored_arguments(method, params.as_deref());
+        let text = message::write_request(&Id::number(wire), method, params);
         let stream = if self.config.own_streams { self.new_stream() } else { 0 };
         let (method, revision) = (Some(method.to_string()), self.revision);
         self.trace(true, &text);

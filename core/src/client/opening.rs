@@ -58,7 +58,7 @@ impl Client {
             Ask::Initialize(revision) => Some(revision.opening_params(&self.speaker())),
             Ask::Discover(revision) => revision.client_params(None, &open::Extra::default(), &self.speaker()),
         };
-        let wire = self.send_request(Purpose::Open(ask), ask.method(), params.as_deref());
+        let wire = self.send_request(Purpose::Open(ask), ask.method(), params);
         self.state = State::Opening { ask, wire, questions, probe, again };
         let (probe, timeout) = (self.config.probe_ms, self.config.timeout_ms);
         let wait = if self.config.plan.falls_back(ask) { probe.min(timeout) } else { timeout };

@@ -65,15 +65,22 @@ impl FlatClient {
         Ok(self.drain())
     }
 
-    /// Sends a request. `params` and `options` are objects, or empty for none.
+    /// Sends a request. `params` and `options` are objects, or empty for none. Long `params` are best handed over.
     ///
     /// # Errors
     /// `usage`, `unsupported`, `too_many_calls`, `closed`.
-    pub fn request(&mut self, handle: u64, method: &str, params: &str, options: &str, now: u64) -> Records {
+    pub fn request(
+        &mut self,
+        handle: u64,
+        method: &str,
+        params: impl Into<String>,
+        options: &str,
+        now: u64,
+    ) -> Records {
         if handle == 0 || handle >= MAX_NUMBER {
             return Err(usage(&["a handle is a number from 1 to 2^53 - 1"]));
         }
-        let params = self.object("params", params)?;
+        let params = self.object("params", params.into())?;
         let options = self.options(options)?;
         self.machine(now).request(handle, method, params, options, Millis(now))?;
         Ok(self.drain())
@@ -110,7 +117,7 @@ impl FlatClient {
     /// # Errors
     /// `usage`, `unsupported`, `queue_full`, `closed`.
     pub fn notify(&mut self, method: &str, params: &str, now: u64) -> Records {
-        let params = self.object("params", params)?;
+        let params = self.object("params", params.to_string())?;
         self.machine(now).notify(method, params)?;
         Ok(self.drain())
     }
@@ -198,19 +205,19 @@ impl FlatClient {
         }
     }
 
-    fn object(&self, what: &str, text: &str) -> Result<Option<String>, FlatError> {
+    fn object(&self, what: &str, text: String) -> Result<Option<String>, FlatError> {
         if text.is_empty() || text == "null" {
             return Ok(None);
         }
-        json::check(text, self.nesting).map_err(|fault| usage(&["`", what, "`: ", fault.message()]))?;
-        if !json::is_object(text) {
+        json::check(&text, self.nesting).map_err(|fault| usage(&["`", what, "`: ", fault.message()]))?;
+        if !json::is_object(&text) {
             return Err(usage(&["`", what, "` must be an object"]));
         }
-        Ok(Some(text.to_string()))
+        Ok(Some(text))
     }
 
     fn options(&self, text: &str) -> Result<Options, FlatError> {
-        let Some(text) = self.object("options", text)? else {
+        let Some(text) = self.object("options", text.to_string())? else {
             return Ok(Options::default());
         };
         config::options(&text).map_err(|why| usage(&["`options`: ", &why]))

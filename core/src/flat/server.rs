@@ -89,12 +89,12 @@ impl FlatServer {
         self.drain(now)
     }
 
-    /// The handler's outcome: `{"result":{…}}` or `{"error":{"code","message","data"?}}`.
+    /// The handler's outcome: `{"result":{…}}` or `{"error":{"code","message","data"?}}`. A long one is best handed over.
     ///
     /// # Errors
     /// `usage` when the text is no outcome; `unknown_call` when there never was such a call.
-    pub fn respond(&mut self, call: u64, outcome: &str, now: u64) -> Records {
-        self.link.server().respond(call, outcome)?;
+    pub fn respond(&mut self, call: u64, outcome: impl Into<String>, now: u64) -> Records {
+        self.link.server().respond(call, outcome.into())?;
         self.drain(now)
     }
 

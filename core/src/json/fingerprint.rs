@@ -5,7 +5,8 @@ use core::hash::Hasher as _;
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 
 use super::scanner::{MAX_NESTING, Scanner};
-use super::{Fault, string, unescape};
+use super::text::unescape_into;
+use super::{Fault, unescape};
 
 /// A keyed hash of what a checked text means: order of members and spelling of strings do not matter, numbers count as
 /// they are written. Nobody without the key can find two values with one fingerprint.
@@ -24,8 +25,9 @@ fn walk(scanner: &mut Scanner<'_>, text: &str, key: &[u8; 16]) -> Result<u128, F
         b'{' => b'}',
         b'[' => b']',
         b'"' => {
-            let range = scanner.value()?;
-            hasher.write(string(&text[range]).unwrap_or_default().as_bytes());
+            let quoted = text[scanner.value()?].trim();
+            let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default();
+            unescape_into(inner, |part| hasher.write(part.as_bytes()));
             return Ok(hasher.finish128().as_u128());
         }
         _ => {

@@ -12,17 +12,23 @@ pub fn unescape(inner: &str) -> Cow<'_, str> {
         return Cow::Borrowed(inner);
     }
     let mut out = String::with_capacity(inner.len());
+    unescape_into(inner, |part| out.push_str(part));
+    Cow::Owned(out)
+}
+
+/// The same in parts, for who needs no copy of a long one.
+pub(super) fn unescape_into(inner: &str, mut part: impl FnMut(&str)) {
     let mut rest = inner;
     while let Some(at) = rest.find('\\') {
-        out.push_str(&rest[..at]);
+        part(&rest[..at]);
         let kind = rest.as_bytes().get(at + 1).copied().unwrap_or(b'\\');
         rest = rest.get(at + 2..).unwrap_or("");
-        match kind {
-            b'b' => out.push('\u{8}'),
-            b'f' => out.push('\u{c}'),
-            b'n' => out.push('\n'),
-            b'r' => out.push('\r'),
-            b't' => out.push('\t'),
+        let scalar = match kind {
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
             b'u' => {
                 let high = rest.as_bytes().get(..4).and_then(hex4).unwrap_or(0xFFFD);
                 rest = rest.get(4..).unwrap_or("");
@@ -32,13 +38,13 @@ pub fn unescape(inner: &str) -> Cow<'_, str> {
                     rest = rest.get(6..).unwrap_or("");
                     scalar = 0x10000 + ((high - 0xD800) << 10) + (low.wrapping_sub(0xDC00) & 0x3FF);
                 }
-                out.push(char::from_u32(scalar).unwrap_or('\u{FFFD}'));
+                char::from_u32(scalar).unwrap_or('\u{FFFD}')
             }
-            other => out.push(char::from(other)),
-        }
+            other => char::from(other),
+        };
+        part(scalar.encode_utf8(&mut [0; 4]));
     }
-    out.push_str(rest);
-    Cow::Owned(out)
+    part(rest);
 }
 
 /// Appends `text` as a JSON string.
@@ -75,6 +81,20 @@ pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     push_string(&mut out, text);
     out
+}
+
+/// Appends checked text on one line, see [`one_line`].
+pub(crate) fn push_line(out: &mut String, text: &str) {
+    // The two searches of whole texts are fast, as is the usual case.
+    if !text.contains('\n') && !text.contains('\r') {
+        return out.push_str(text);
+    }
+    for (at, part) in text.split(['\n', '\r']).enumerate() {
+        if at > 0 {
+            out.push(' ');
+        }
+        out.push_str(part);
+    }
 }
 
 /// Removes white space between tokens, so that checked text stands on one line (STDIO-002).

@@ -2,7 +2,7 @@
 
 use alloc::string::{String, ToString};
 
-use super::push_string;
+use super::{push_line, push_string};
 
 /// Writes one object, member by member.
 #[derive(Debug)]
@@ -56,6 +56,14 @@ impl Object {
         self
     }
 
+    /// The same for text of others, which may have line breaks.
+    #[must_use]
+    pub fn line(mut self, name: &str, value: &str) -> Self {
+        self.key(name);
+        push_line(&mut self.out, value);
+        self
+    }
+
     /// A member that is there only when it has a value.
     #[must_use]
     pub fn maybe(self, name: &str, value: Option<&str>) -> Self {
@@ -84,6 +92,11 @@ impl Object {
     #[must_use]
     pub fn bool(self, name: &str, value: bool) -> Self {
         self.raw(name, if value { "true" } else { "false" })
+    }
+
+    /// The text without its end.
+    pub(crate) fn unfinished(self) -> String {
+        self.out
     }
 
     /// The finished text.

@@ -328,7 +328,7 @@ impl Revision {
                 _ => false,
             };
             if !replaced {
-                out = out.raw(&name, &json::one_line(value));
+                out = out.line(&name, value);
             }
         }
         out = out.maybe("inputResponses", extra.answers).maybe("requestState", extra.state);
@@ -336,6 +336,32 @@ impl Revision {
             out = out.raw("_meta", &meta);
         }
         Some(out.finish())
+    }
+
+    /// The same around parameters that are handed over, where they are if that can be: long ones are worth it.
+    pub(crate) fn client_params_in_place(
+        self,
+        params: Option<String>,
+        extra: &Extra<'_>,
+        speaker: &Speaker<'_>,
+    ) -> Option<String> {
+        let plain = |text: &String| {
+            let one_line = !text.contains('\n') && !text.contains('\r');
+            one_line && extra.answers.is_none() && extra.state.is_none() && json::get(text, "_meta").is_none()
+        };
+        let mut text = match params {
+            Some(text) if plain(&text) => text,
+            params => return self.client_params(params.as_deref(), extra, speaker),
+        };
+        let meta = self.client_meta("{}", extra, speaker);
+        if self.rules().era == Era::Modern || meta != "{}" {
+            text.truncate(text.trim_ascii_end().len() - 1);
+            let comma = if text.trim_ascii_end().ends_with('{') { "" } else { "," };
+            for part in [comma, "\"_meta\":", &meta, "}"] {
+                text.push_str(part);
+            }
+        }
+        Some(text)
     }
 
     fn client_meta(self, own: &str, extra: &Extra<'_>, speaker: &Speaker<'_>) -> String {
@@ -357,12 +383,12 @@ impl Revision {
         for (name, value) in json::members(own) {
             let replaced = ours.iter().any(|(key, _)| *key == name) || json::get(given, &name).is_some();
             if !replaced {
-                out = out.raw(&name, &json::one_line(value));
+                out = out.line(&name, value);
             }
         }
         for (name, value) in json::members(given) {
             if !ours.iter().any(|(key, _)| *key == name) {
-                out = out.raw(&name, &json::one_line(value));
+                out = out.line(&name, value);
             }
         }
         ours.iter().fold(out, |out, (name, value)| out.raw(name, value)).finish()
@@ -379,7 +405,7 @@ impl Revision {
                 "roots" if !legacy => "{}",
                 _ => value,
             };
-            out = out.raw(&name, &json::one_line(value));
+            out = out.line(&name, value);
         }
         out.finish()
     }
@@ -621,5 +647,30 @@ mod tests {
         assert_eq!(json::get(meta, VERSION), Some("\"2026-07-28\""));
         assert_eq!(json::get(meta, CAPABILITIES), Some("{}"));
         assert_eq!(json::get(meta, CLIENT), Some(speaker.info));
+    }
+
+    #[test]
+    fn in_place_is_the_same() {
+        let speaker = Speaker { info: r#"{"name":"c","version":"1"}"#, capabilities: "{}" };
+        let plain = Extra::default();
+        let told = Extra { meta: Some(r#"{"a":2}"#), token: Some(7), ..plain };
+        let again = Extra { answers: Some(r#"{"q":{}}"#), state: Some("\"s\""), ..plain };
+        for revision in Revision::ALL {
+            for extra in [&plain, &told, &again] {
+                assert_eq!(
+                    revision.client_params_in_place(None, extra, &speaker),
+                    revision.client_params(None, extra, &speaker)
+                );
+                for params in
+                    ["{}", " { } ", r#"{"x":"}"}"#, r#"{"_meta":{"a":1},"requestState":"old"}"#, "{\"x\":\n1}"]
+                {
+                    let known = revision.client_params(Some(params), extra, &speaker).expect("given");
+                    let written = revision.client_params_in_place(Some(params.to_string()), extra, &speaker);
+                    let written = written.expect("given");
+                    assert!(json::same(&known, &written), "{revision}: {known} {written}");
+                    assert!(!written.contains('\n'), "{written}");
+                }
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::methods::{self, Method};
 use super::{Era, Revision, shape};
@@ -105,8 +106,39 @@ impl Revision {
     pub(crate) fn write_answer(self, id: &Id, method: &Method, result: &str, facts: &Facts<'_>) -> String {
         match self.rules().era {
             Era::Legacy => message::write_result(id, &shape::result(method.name, result, self)),
-            Era::Modern => stand_alone(id, "complete", Some(method), &json::one_line(result), facts),
+            Era::Modern => stand_alone(id, "complete", Some(method), result, facts),
         }
+    }
+
+    /// The same around a result that stands at `at` in a text which is handed over, where it is if that can be: long ones
+    /// are worth it.
+    pub(crate) fn write_answer_in_place(
+        self,
+        id: &Id,
+        method: &Method,
+        mut text: String,
+        at: Range<usize>,
+        facts: &Facts<'_>,
+    ) -> String {
+        let result = &text[at.clone()];
+        let one_line = !result.contains('\n') && !result.contains('\r');
+        let (head, from) = match self.rules().era {
+            Era::Legacy if one_line && shape::result(method.name, result, self).len() == result.len() => {
+                (message::begin_result(id, 0), at.start)
+            }
+            Era::Modern if one_line && json::pick(result, OWN_MEMBERS) == [None; 4] => {
+                let mut head = begin_stand_alone(id, 0, "complete", Some(method), [None; 3], facts).unfinished();
+                if json::members(result).next().is_some() {
+                    head.push(',');
+                }
+                (head, at.start + 1)
+            }
+            _ => return self.write_answer(id, method, result, facts),
+        };
+        text.truncate(at.end);
+        text.replace_range(..from, &head);
+        text.push('}');
+        text
     }
 
     /// The answer that asks the client for input first (MRTR-004).
@@ -213,28 +245,44 @@ impl Revision {
 
 /// An answer whose result has the members that every answer to a request that stands alone has (RPC-036, META-018).
 fn stand_alone(id: &Id, result_type: &str, method: Option<&Method>, result: &str, facts: &Facts<'_>) -> String {
-    let [meta, ttl, scope] = json::pick(result, ["_meta", "ttlMs", "cacheScope"]);
-    let mut merged = Object::new().raw(SERVER, facts.server);
-    for (name, value) in json::members(meta.unwrap_or("{}")) {
-        if name != SERVER {
-            merged = merged.raw(&name, value);
-        }
-    }
-    let merged = merged.finish();
-    let out = Object::after(message::begin_result(id, result.len() + merged.len() + 128));
-    let mut out = out.string("resultType", result_type).raw("_meta", &merged);
-    if method.is_some_and(|method| method.cacheable) {
-        let default_ttl = facts.ttl_ms.to_string();
-        let default_scope = json::quote(facts.cache_scope);
-        out = out.raw("ttlMs", ttl.unwrap_or(&default_ttl)).raw("cacheScope", scope.unwrap_or(&default_scope));
-    }
+    let [meta, ttl, scope, _] = json::pick(result, OWN_MEMBERS);
+    let mut out = begin_stand_alone(id, result.len(), result_type, method, [meta, ttl, scope], facts);
     for (name, value) in json::members(result) {
-        if !matches!(&*name, "_meta" | "ttlMs" | "cacheScope" | "resultType") {
-            out = out.raw(&name, value);
+        if !OWN_MEMBERS.contains(&&*name) {
+            out = out.line(&name, value);
         }
     }
     let mut out = out.finish();
     out.push('}');
+    out
+}
+
+/// Members of a result that are ours to write.
+const OWN_MEMBERS: [&str; 4] = ["_meta", "ttlMs", "cacheScope", "resultType"];
+
+/// Such an answer up to the members that are its method's own; with what the handler said about ours.
+fn begin_stand_alone(
+    id: &Id,
+    room: usize,
+    result_type: &str,
+    method: Option<&Method>,
+    [meta, ttl, scope]: [Option<&str>; 3],
+    facts: &Facts<'_>,
+) -> Object {
+    let mut merged = Object::new().raw(SERVER, facts.server);
+    for (name, value) in json::members(meta.unwrap_or("{}")) {
+        if name != SERVER {
+            merged = merged.line(&name, value);
+        }
+    }
+    let merged = merged.finish();
+    let out = Object::after(message::begin_result(id, room + merged.len() + 128));
+    let mut out = out.string("resultType", result_type).raw("_meta", &merged);
+    if method.is_some_and(|method| method.cacheable) {
+        let default_ttl = facts.ttl_ms.to_string();
+        let default_scope = json::quote(facts.cache_scope);
+        out = out.line("ttlMs", ttl.unwrap_or(&default_ttl)).line("cacheScope", scope.unwrap_or(&default_scope));
+    }
     out
 }
 
@@ -258,4 +306,37 @@ pub(crate) fn subscription_end(id: &Id, facts: &Facts<'_>) -> String {
     let meta = Object::new().raw(SUBSCRIPTION, id.as_json()).finish();
     let result = Object::new().raw("_meta", &meta).finish();
     stand_alone(id, "complete", None, &result, facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_place_is_the_same() {
+        let facts = Facts { server: r#"{"name":"s","version":"1"}"#, ttl_ms: 5, cache_scope: "private" };
+        let id = Id::number(7);
+        for revision in Revision::ALL {
+            for name in ["tools/call", "resources/read", "prompts/get", "tools/list"] {
+                let Some(method) = methods::any(name) else { panic!("{name}") };
+                for result in [
+                    "{}",
+                    "{ }",
+                    r#"{"content":[{"type":"text","text":"grüß \u0041"}],"contents":[],"messages":[]}"#,
+                    r#"{"content":[{"type":"audio"}],"structuredContent":[1],"isError":true}"#,
+                    r#"{"content":[],"_meta":{"a":1}}"#,
+                    r#"{"ttlMs":7,"content":[]}"#,
+                    "{\"content\":[]\n}",
+                ] {
+                    let outcome = format!(r#" {{"result":{result} }}"#);
+                    let at = 11..11 + result.len();
+                    assert_eq!(&outcome[at.clone()], result);
+                    let known = revision.write_answer(&id, method, result, &facts);
+                    let written = revision.write_answer_in_place(&id, method, outcome, at, &facts);
+                    assert!(json::same(&known, &written), "{revision} {name}: {known} {written}");
+                    assert!(!written.contains('\n'), "{written}");
+                }
+            }
+        }
+    }
 }

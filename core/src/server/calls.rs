@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use super::peers::ReplyTo;
 use super::{CallId, Channel, Event, PeerId, Server};
@@ -81,35 +82,41 @@ impl Server {
     ///
     /// # Errors
     /// `usage` when the text is no outcome, `unknown_call` when there never was such a call.
-    pub fn respond(&mut self, number: CallId, outcome: &str) -> Result<(), Error> {
+    pub fn respond(&mut self, number: CallId, outcome: String) -> Result<(), Error> {
         if number == 0 || number > self.last_number {
             return Err(Error::usage("unknown_call", format!("there was no call {number}")));
         }
-        json::check(outcome, json::MAX_NESTING)
+        json::check(&outcome, json::MAX_NESTING)
             .map_err(|fault| Error::usage("usage", format!("the outcome: {}", fault.message())))?;
-        let [result, error] = json::pick(outcome, ["result", "error"]);
+        let [result, error] = json::pick(&outcome, ["result", "error"]);
         let error = error.map(RpcError::read);
         if result.is_some() == error.is_some() || error == Some(None) {
             return Err(Error::usage("usage", "an outcome has either `result` or `error` with `code` and `message`"));
         }
         let Some(call) = self.calls.get_mut(&number) else { return Ok(()) };
         if call.state.is_some() {
-            call.outcome = Some(outcome.to_string());
+            call.outcome = Some(outcome);
             return Ok(());
         }
         let Some(call) = self.end_call(number) else { return Ok(()) };
         let revision = call.sender.revision;
-        let outcome = match (result, error.flatten()) {
+        let ended = match (result, error.flatten()) {
             (_, Some(error)) => Err(error),
             (result, None) => complete(call.row.name, result.unwrap_or("null")).map_err(|why| {
                 self.violation(call.to.stream, "invalid_result", why.clone());
                 RpcError::new(code::INTERNAL, format!("the handler's result is not usable: {why}"))
             }),
         };
-        match outcome {
+        match ended {
             Ok(result) => {
-                let result = self.checked_output(&call, result);
-                let answer = revision.write_answer(&call.id, call.row, &result, &self.facts());
+                let answer = match self.checked_output(&call, result) {
+                    Cow::Owned(result) => revision.write_answer(&call.id, call.row, &result, &self.facts()),
+                    Cow::Borrowed(result) => {
+                        let start = result.as_ptr() as usize - outcome.as_ptr() as usize;
+                        let at = start..start + result.len();
+                        revision.write_answer_in_place(&call.id, call.row, outcome, at, &self.facts())
+                    }
+                };
                 self.answer(call.to, answer, 200);
             }
             Err(error) => {
@@ -160,7 +167,10 @@ impl Server {
             if peer.running.get(&call.id) == Some(&number) {
                 peer.running.remove(&call.id);
             }
-            peer.asked.retain(|_, (other, _)| *other != number);
+            let open: Vec<_> = peer.asked.extract_if(.., |_, (other, _)| *other == number).map(|(id, _)| id).collect();
+            for id in open {
+                self.withdraw_question(call.to, id);
+            }
         }
         Some(call)
     }

@@ -83,15 +83,28 @@ impl Server {
         peer.last_asked += 1;
         let id = peer.last_asked;
         peer.asked.insert(id, (number, key.to_string()));
-        self.send_related(to, message::write_request(&Id::number(id), method, params));
+        self.send_related(to, message::write_request(&Id::number(id), method, params.map(ToString::to_string)));
+    }
+
+    /// Nobody waits for the answer any more: the client need not go on asking its user (CANC-001).
+    pub(super) fn withdraw_question(&mut self, to: ReplyTo, id: u64) {
+        let params = Object::new().number("requestId", id).string("reason", "the call is over").finish();
+        self.send_related(to, message::write_notification("notifications/cancelled", Some(&params)));
     }
 
     /// The answer to a question that went out as a request.
     pub(super) fn answered(&mut self, to: ReplyTo, id: Option<&Id>, outcome: String) {
         let peer = self.peers.get_mut(&to.peer);
         let stands_alone = peer.as_ref().is_some_and(|peer| peer.channel == Channel::Exchange);
-        let found = peer.and_then(|peer| peer.asked.remove(&id.and_then(Id::as_number)?));
+        let number = id.and_then(Id::as_number);
+        let withdrawn =
+            number.is_some_and(|number| peer.as_ref().is_some_and(|peer| (1..=peer.last_asked).contains(&number)));
+        let found = peer.and_then(|peer| peer.asked.remove(&number?));
         let Some((call, key)) = found else {
+            // It crossed with the end of its call (CANC-010).
+            if withdrawn {
+                return self.done(to);
+            }
             self.violation(to.stream, "unknown_response", "an answer to nothing that was asked");
             if stands_alone {
                 let error = RpcError::new(code::INVALID_REQUEST, "nothing was asked");
@@ -228,7 +241,7 @@ impl Server {
         }
         if let Some(outcome) = outcome {
             // Checked when it came.
-            let _ = self.respond(number, &outcome);
+            let _ = self.respond(number, outcome);
         } else if open {
             self.asking.push(number);
             self.send_questions(now);

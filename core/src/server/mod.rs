@@ -248,6 +248,9 @@ impl Server {
     /// Nothing can reach this peer any more: its calls are cancelled.
     pub fn handle_gone(&mut self, peer: PeerId, reason: &str) {
         let calls: Vec<_> = self.calls.iter().filter(|(_, call)| call.to.peer == peer).map(|(id, _)| *id).collect();
+        if let Some(gone) = self.peers.get_mut(&peer) {
+            gone.asked.clear();
+        }
         for call in calls {
             self.drop_call(call, reason);
         }

@@ -180,7 +180,7 @@ pub(crate) fn command(place: &Place, program: Program) -> Result<Vec<String>> {
         Program::Server => "FixtureServer",
         Program::Client => "FixtureClient",
         Program::Corpus => "CorpusHost",
-        Program::Probe => return Err("kotlin has no probe".into()),
+        _ => return Err(format!("kotlin has no program {program:?}").into()),
     };
     Ok(java(place, &format!("dev.mcpkeel.{class}")))
 }
@@ -208,7 +208,50 @@ pub(crate) fn test(place: &Place) -> Result<Count> {
     words.extend(java(place, "dev.mcpkeel.FixtureServer"));
     let mut count = test::counted(place, "kotlin", &Job::of(words).limit(300), count::ours)?;
     count.add(example(place)?);
+    count.add(serialization(place)?);
     Ok(count)
+}
+
+/// The adapter for kotlinx.serialization. Its run time is on no registry that is used here, but within a package of PyPI.
+fn serialization(place: &Place) -> Result<Count> {
+    let made = Made::at(place);
+    let folder = format!("{FOLDER}/serialization");
+    let kept = runtime(place, &format!("{folder}/runtime.txt"))?;
+    let jars = ["core", "json"].map(|part| kept.join(format!("kotlinx-serialization-{part}-jvm-1.9.0.jar")));
+    let jars = jars.map(|jar| jar.to_string_lossy().into_owned());
+    let plugin =
+        format!("-Xplugin={}", place.word(&format!("{COMPILER}/lib/kotlinx-serialization-compiler-plugin.jar")));
+    let sources = ["main", "test"].map(|name| place.at(&format!("{folder}/src/{name}")));
+    let words = sources.clone().map(|folder| folder.to_string_lossy().into_owned());
+    let library = fs::read_to_string(made.folder.join("main.stamp"))?;
+    let with = Made { jars: made.jars.iter().chain(&jars).cloned().collect(), ..Made::at(place) };
+    with.step("serialization", &(digest(&sources)? + &library), || {
+        let options = ["-Werror", "-Xexplicit-api=strict", &plugin];
+        with.compile(place, "serialization", &words, &["main", "flat"], &options)
+    })?;
+    let path = with.path(&["mcp-keel.jar", "serialization"]);
+    let job = Job::new(&["java", "-XX:TieredStopAtLevel=1", "-cp", &path, "dev.mcpkeel.serialization.Tests"]);
+    test::counted(place, "kotlin serialization", &job.limit(120), count::ours)
+}
+
+/// The folder with the jars of a package of PyPI.
+fn runtime(place: &Place, requirements: &str) -> Result<PathBuf> {
+    let folder = place.cache.join("kotlin").join(hash(&fs::read(place.at(requirements))?));
+    let stamp = folder.join(".ready");
+    if stamp.is_file() {
+        return Ok(folder);
+    }
+    fs::create_dir_all(&folder)?;
+    let (python, log) = (setup::python(place)?, place.log("pip kotlin"));
+    let download = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--require-hashes"];
+    let download =
+        Job::of(vec![python.tool("python")]).args(&download).args(&["-r", &place.word(requirements), "-d", "."]);
+    need("download the run time of kotlinx.serialization", &download.folder(&folder).limit(900), &log)?;
+    let unpack = "jar xf *.whl run_kotlin_kernel/jars && mv run_kotlin_kernel/jars/kotlinx-serialization-*.jar . \
+                  && rm -r run_kotlin_kernel *.whl";
+    need("unpack it", &Job::new(&["sh", "-c", unpack]).folder(&folder), &log)?;
+    fs::write(stamp, "")?;
+    Ok(folder)
 }
 
 /// The pair that the README shows.

@@ -31,24 +31,25 @@ enum Tools {
 }
 
 impl Tools {
-    /// The compiler of this machine, or else one in a root that is made once.
-    fn find(place: &Place) -> Result<Self> {
+    /// The compiler of this machine, or else one in a root, which may have to be made.
+    fn find(place: &Place) -> Self {
         let version = Job::new(&["swift", "--version"]).text().unwrap_or_default();
-        if major(&version).is_some_and(|major| major >= 6) {
-            return Ok(Self::Here);
-        }
+        if major(&version).is_some_and(|major| major >= 6) { Self::Here } else { Self::Root(place.cache.join("swift")) }
+    }
+
+    /// Makes the root, when that is where the compiler is to be. Nothing happens when it is there.
+    fn make(&self, place: &Place) -> Result<()> {
+        let Self::Root(root) = self else { return Ok(()) };
         if OS != "linux" {
             return Err("Swift 6 is needed; it comes with Xcode 16".into());
         }
-        let root = place.cache.join("swift");
         if Job::new(&["id", "-u"]).text()?.trim() != "0" {
             return Err(
-                "Swift 6 is not on PATH, and only root can make and enter a Debian that has it; install swift 6".into()
+                "Swift 6 is not on PATH, and only root can make and enter a Debian that has it; install swift 6".into(),
             );
         }
-        let make = Job::of(vec![place.word("bindings-swift/swift/scripts/root.sh")]).args(&[&root.to_string_lossy()]);
-        need("a root with Swift", &make.limit(1800), &place.log("swift root"))?;
-        Ok(Self::Root(root))
+        let make = Job::of(vec![place.word("bindings-swift/swift/scripts/root.sh")]).args(&[&text(root)]);
+        need("a root with Swift", &make.limit(1800), &place.log("swift root"))
     }
 
     /// `swift` with arguments in the package, everything else built beforehand.
@@ -57,7 +58,13 @@ impl Tools {
             Self::Here => vec!["swift".into()],
             Self::Root(root) => {
                 let mut words = vec![place.word("bindings-swift/swift/scripts/enter.sh"), text(root)];
-                words.extend([place.word(PACKAGE), text(&place.root), text(&place.target), "--".into(), "swift".into()]);
+                words.extend([
+                    place.word(PACKAGE),
+                    text(&place.root),
+                    text(&place.target),
+                    "--".into(),
+                    "swift".into(),
+                ]);
                 words
             }
         };
@@ -103,12 +110,13 @@ fn major(version: &str) -> Option<u32> {
 
 /// Installs what it needs and this machine lacks.
 pub(crate) fn setup(place: &Place) -> Result<()> {
-    Tools::find(place).map(drop)
+    Tools::find(place).make(place)
 }
 
 /// Builds the library and the programs.
 pub(crate) fn build(place: &Place) -> Result<()> {
-    let tools = Tools::find(place)?;
+    let tools = Tools::find(place);
+    tools.make(place)?;
     generate(place)?;
     let build = tools.swift(place, &["build", "--build-tests"]);
     need("build swift", &build, &place.log("build swift"))
@@ -154,26 +162,29 @@ pub(crate) fn command(place: &Place, program: Program) -> Result<Vec<String>> {
         Program::Server => "fixture-server",
         Program::Client => "fixture-client",
         Program::Corpus => "corpus-host",
-        Program::Probe => return Err("swift has no probe".into()),
+        _ => return Err(format!("swift has no program {program:?}").into()),
     };
-    Ok(Tools::find(place)?.program(place, name))
+    Ok(Tools::find(place).program(place, name))
 }
 
 /// Its own tests.
 pub(crate) fn test(place: &Place) -> Result<Count> {
     build(place)?;
-    let tools = Tools::find(place)?;
+    let tools = Tools::find(place);
     let unit = tools.swift(place, &["test", "--skip-build", "--disable-xctest"]);
     let mut count = counted(place, "swift test", &unit, tested)?;
     count.add(example(place, &tools)?);
     let built = build::hosts(place, &[Host::Python])?;
     crate::setup::node_modules(place, "tests/interop/servers")?;
-    let mut live = tools.program(place, "live-tests");
-    live.extend(built.command(Host::Python, Program::Server)?);
     let everything = "tests/interop/servers/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
-    live.extend(["--".into(), "node".into(), place.word(everything)]);
+    for (name, options) in [("swift with real servers", &[][..]), ("swift by URLSession", &["--session"])] {
+        let words = built.command(Host::Python, Program::Server)?;
+        let words: Vec<_> = words.iter().map(String::as_str).chain(["--", "node"]).collect();
+        let live =
+            Job::of(tools.program(place, "live-tests")).args(options).args(&words).args(&[&place.word(everything)]);
+        count.add(counted(place, name, &live, count::ours)?);
+    }
     let messages = Messages::of(place, "swift")?;
-    count.add(counted(place, "swift with real servers", &Job::of(live), count::ours)?);
     for (client, server) in [(Host::Swift, Host::Swift), (Host::Swift, Host::Python), (Host::Python, Host::Swift)] {
         count.add(pair(place, &built, &messages, client, server)?);
     }
@@ -182,13 +193,7 @@ pub(crate) fn test(place: &Place) -> Result<Count> {
 }
 
 /// The fixture's client in one language with its server in another, both ways and both eras.
-fn pair(
-    place: &Place,
-    built: &build::Built<'_>,
-    messages: &Messages<'_>,
-    client: Host,
-    server: Host,
-) -> Result<Count> {
+fn pair(place: &Place, built: &build::Built<'_>, messages: &Messages<'_>, client: Host, server: Host) -> Result<Count> {
     let mut count = Count::default();
     for way in Way::ALL {
         for era in ["legacy", "modern"] {

@@ -7,7 +7,7 @@ use crate::{
     count::{self, Count},
     place::Place,
     run::{Job, need},
-    setup, test,
+    setup, size, test,
 };
 
 const FOLDER: &str = "bindings-wasm";
@@ -65,18 +65,16 @@ pub(crate) fn command(place: &Place, program: Program) -> Result<Vec<String>> {
         Program::Server => node(place, "fixture/server.mjs", &[]),
         Program::Client => node(place, "fixture/client.mjs", &["--in", "edge"]),
         Program::Corpus => node(place, "tests/corpus_host.mjs", &[]),
-        Program::Probe => return Err("wasm has no probe".into()),
+        _ => return Err(format!("wasm has no program {program:?}").into()),
     })
 }
 
 /// The fixture client in Chromium. The page reaches the server by way of the page's own origin.
-#[allow(dead_code, reason = "matrices with a browser take it")]
 pub(crate) fn browser_client(place: &Place) -> Vec<String> {
     node(place, "fixture/client.mjs", &["--in", "browser"])
 }
 
 /// The host of the corpus in Chromium.
-#[allow(dead_code, reason = "runs of the corpus in a browser take it")]
 pub(crate) fn browser_corpus(place: &Place) -> Vec<String> {
     node(place, "tests/corpus_browser.mjs", &[])
 }
@@ -87,7 +85,6 @@ fn node(place: &Place, script: &str, more: &[&str]) -> Vec<String> {
 }
 
 /// What a page loads, each with its bytes when compressed. The package must be built.
-#[allow(dead_code, reason = "the sizes of all artefacts are told together")]
 pub(crate) fn sizes(place: &Place) -> Result<Vec<(String, u64)>> {
     let told = Job::new(&["node", "scripts/sizes.mjs"]).folder(place.at(FOLDER)).text()?;
     told.lines()
@@ -113,5 +110,6 @@ pub(crate) fn test(place: &Place) -> Result<Count> {
         let types = at(&["node", "node_modules/typescript/bin/tsc", "-p", project]);
         count.add(test::passed(place, &format!("tsc -p {FOLDER}/{project}"), &types)?);
     }
+    count.add(size::compare(place, &sizes(place)?, false)?);
     Ok(count)
 }

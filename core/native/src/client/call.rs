@@ -132,7 +132,7 @@ impl<T: DeserializeOwned> Request<T> {
         let Self { client, method, params, options, on_progress, .. } = self;
         let options = raw(options);
         let engine = Arc::clone(&client.engine);
-        let waiting = engine.request(&method, params.get(), options.get(), on_progress.is_some(), None).await?;
+        let waiting = engine.request(&method, params, options.get(), on_progress.is_some(), None).await?;
         Ok(Call { waiting, on_progress, over: false, client, result: PhantomData })
     }
 }
@@ -284,7 +284,7 @@ impl Listen {
         let params = raw(json!({"notifications": serde_json::to_value(filter).map_err(Error::invalid)?}));
         let (sender, notices) = mpsc::channel(WAITING);
         let engine = Arc::clone(&client.engine);
-        let waiting = engine.request("subscriptions/listen", params.get(), "{}", false, Some(sender)).await?;
+        let waiting = engine.request("subscriptions/listen", params, "{}", false, Some(sender)).await?;
         let call = Call { waiting, on_progress: None, over: false, client, result: PhantomData };
         Ok(Self { call, notices })
     }

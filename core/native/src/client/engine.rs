@@ -12,7 +12,6 @@ use std::{
 };
 
 use mcp_keel_core::flat::{FlatClient, FlatError, Record, Records};
-use serde::Deserialize;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot, watch},
@@ -253,7 +252,7 @@ impl Engine {
     pub(super) async fn request(
         self: &Arc<Self>,
         method: &str,
-        params: &str,
+        params: Raw,
         options: &str,
         with_progress: bool,
         notices: Option<mpsc::Sender<Notice>>,
@@ -266,6 +265,7 @@ impl Engine {
         if let Some(notices) = notices {
             lock(&self.listeners).insert(handle, notices);
         }
+        let params: Box<str> = params.into();
         if let Err(error) = self.drive(|flat, now| flat.request(handle, method, params, options, now)) {
             lock(&self.pending).remove(&handle);
             lock(&self.listeners).remove(&handle);
@@ -351,11 +351,8 @@ impl Drop for Input {
 }
 
 fn raw(text: Vec<u8>) -> Result<Raw, Error> {
-    #[derive(Deserialize)]
-    #[serde(transparent)]
-    struct Whole(Raw);
     let text = String::from_utf8(text).map_err(Error::invalid)?;
-    serde_json::from_str::<Whole>(&text).map(|whole| whole.0).map_err(Error::invalid)
+    serde_json::value::RawValue::from_string(text).map_err(Error::invalid)
 }
 
 /// Not under the lock: the task's guards may need it.

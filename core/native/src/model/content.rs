@@ -1,4 +1,7 @@
 //! Content blocks and resource contents.
+use std::borrow::Cow;
+
+use mcp_keel_core::json as text;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -59,12 +62,10 @@ impl Content {
     /// The text of a text block.
     #[must_use]
     pub fn as_text(&self) -> Option<String> {
-        #[derive(Deserialize)]
-        struct Text {
-            r#type: String,
-            text: String,
-        }
-        self.parse::<Text>().ok().filter(|block| block.r#type == "text").map(|block| block.text)
+        // Not by serde, which would have a long text twice while it undoes its escapes.
+        let [kind, found] = text::pick(self.json(), ["type", "text"]);
+        kind.and_then(text::string).filter(|kind| kind == "text")?;
+        found.and_then(text::string).map(Cow::into_owned)
     }
 
     /// Reads the block into a type of yours.

@@ -52,7 +52,14 @@ impl ToolResult {
     /// All text blocks, joined by line breaks.
     #[must_use]
     pub fn text(&self) -> String {
-        self.content.iter().filter_map(Content::as_text).collect::<Vec<_>>().join("\n")
+        let mut texts = self.content.iter().filter_map(Content::as_text);
+        // Not by `join`, which would copy the one that is usually all.
+        let first = texts.next().unwrap_or_default();
+        texts.fold(first, |mut all, text| {
+            all.push('\n');
+            all.push_str(&text);
+            all
+        })
     }
 
     /// The structured content as a type of yours.

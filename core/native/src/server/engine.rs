@@ -265,14 +265,14 @@ impl Engine {
     pub(super) async fn drive_call(
         self: &Arc<Self>,
         call: u64,
-        input: impl Fn(&mut FlatServer, u64) -> Records,
+        mut input: impl FnMut(&mut FlatServer, u64) -> Records,
     ) -> Result<(), FlatError> {
         loop {
             let full = self.locked(|state| {
                 let stream = state.calls.get(&call).and_then(|running| state.streams.get(&running.stream));
                 match stream.filter(|stream| !stream.outbox.has_room()) {
                     Some(stream) => Ok(Some(Arc::clone(&stream.outbox))),
-                    None => self.feed(state, &input).map(|()| None),
+                    None => self.feed(state, &mut input).map(|()| None),
                 }
             })?;
             match full {

@@ -10,7 +10,7 @@ use std::{
     task::{Context as Waking, Poll, Waker},
 };
 
-use mcp_keel_core::flat::FlatError;
+use mcp_keel_core::flat::{FlatError, FlatServer};
 use tokio::runtime::Handle;
 
 use super::{Context, engine::Engine, handler::Handler};
@@ -105,7 +105,9 @@ async fn run(start: Start) {
 }
 
 async fn answer(shared: &Shared, outcome: String) -> Result<(), FlatError> {
-    shared.engine.drive_call(shared.call, |flat, now| flat.respond(shared.call, &outcome, now)).await
+    let mut outcome = Some(outcome);
+    let respond = |flat: &mut FlatServer, now| flat.respond(shared.call, outcome.take().unwrap_or_default(), now);
+    shared.engine.drive_call(shared.call, respond).await
 }
 
 /// Answers for a handler that panicked, so that every call has its answer.
@@ -119,7 +121,7 @@ impl Drop for Answering {
         let Shared { engine, call, .. } = &*self.shared;
         if !self.answered {
             let outcome = Outcome::text::<()>(Err(McpError::internal("the handler failed")));
-            let _ = engine.drive(|flat, now| flat.respond(*call, &outcome, now));
+            let _ = engine.drive(|flat, now| flat.respond(*call, outcome, now));
         }
         engine.forget(*call);
     }

@@ -31,6 +31,7 @@ public struct ClientOptions: Sendable {
     public var onViolation: (@Sendable (_ code: String, _ message: String) async -> Void)?
     /// Sees every message.
     public var trace: Trace?
+    public var http = HTTPStack.automatic
     public var info = Implementation(name: "mcp-keel", version: "0")
     /// Further capabilities to declare.
     public var capabilities: JSON.Object = [:]
@@ -54,6 +55,29 @@ public struct ClientOptions: Sendable {
         if trace != nil { config["trace"] = true }
         if !limits.isEmpty { config["limits"] = .object(JSON.Object(limits.map { ($0, .integer(Int64($1))) })) }
         return .object(config)
+    }
+}
+
+/// How a client speaks HTTP.
+public enum HTTPStack: Sendable {
+    /// Sockets on Linux for what is not TLS, else the URLSession of the platform.
+    case automatic
+    /// Sockets of this process, without TLS and proxies.
+    case sockets
+    /// The URLSession of the platform, with its proxies and credentials.
+    case session
+
+    func isSession(_ url: URL) -> Bool {
+        switch self {
+        case .sockets: return false
+        case .session: return true
+        case .automatic:
+            #if os(Linux)
+            return url.scheme?.lowercased() != "http"
+            #else
+            return true
+            #endif
+        }
     }
 }
 
@@ -96,7 +120,8 @@ public final class Client: Sendable {
         let link: any Link = switch target {
         case .command(let words, let environment, let directory):
             try ChildLink(words, environment: environment, directory: directory)
-        case .url(let url, let headers): HTTPLink(url, headers: headers)
+        case .url(let url, let headers):
+            options.http.isSession(url) ? SessionLink(url, headers: headers) : SocketLink(url, headers: headers)
         case .server(let server): MemoryLink(server)
         }
         var options = options

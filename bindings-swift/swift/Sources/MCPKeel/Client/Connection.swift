@@ -201,7 +201,7 @@ actor Connection {
         switch record.kind {
         case "wait": deadline.set(record.until)
         case "close": link.close()
-        case "fetch": fetch(record)
+        case "fetch": link.fetch(record.stream, record.name, record.string)
         case "abort": link.abort(record.stream)
         case "ready":
             settleOpening(Result { Opened(revision: record.name, told: try JSON(parsing: record.string)) })
@@ -218,11 +218,6 @@ actor Connection {
             finish(known ?? Disconnected(record.string, code: record.name.isEmpty ? "disconnected" : record.name))
         default: break
         }
-    }
-
-    private func fetch(_ record: FlatRecord) {
-        guard let exchange = try? JSON(parsing: record.string) else { return }
-        link.fetch(record.stream, record.name, exchange)
     }
 
     private func settle(_ handle: Int64, _ outcome: Told) {

@@ -28,7 +28,7 @@ protocol Link: Sendable {
     /// Pipes: no more will be written.
     func close()
     /// HTTP: sends a request, the JSON of a `fetch` record.
-    func fetch(_ stream: Int64, _ method: String, _ exchange: JSON)
+    func fetch(_ stream: Int64, _ method: String, _ exchange: String)
     /// HTTP: drops an exchange; nothing more is told of it.
     func abort(_ stream: Int64)
     /// Returns when nothing of the link is left; bounded in time.
@@ -39,7 +39,7 @@ extension Link {
     func write(_ bytes: Data) {}
     func took(_ count: Int) {}
     func close() {}
-    func fetch(_ stream: Int64, _ method: String, _ exchange: JSON) {}
+    func fetch(_ stream: Int64, _ method: String, _ exchange: String) {}
     func abort(_ stream: Int64) {}
 }
 

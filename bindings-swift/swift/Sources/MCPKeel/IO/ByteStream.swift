@@ -22,18 +22,19 @@ enum ByteEvent: Sendable {
 
 /// Bytes from and to file descriptors of this process, without blocking. Closes them in the end.
 final class ByteStream: @unchecked Sendable {
-    private let queue = DispatchQueue(label: "mcp-keel.stream")
+    // Not a thread for each.
+    private let queue = DispatchQueue(label: "mcp-keel.stream", target: .global())
     private let input: Int32?
     private let output: Int32?
+    private let isPaced: Bool
     private let tell: @Sendable (ByteEvent) -> Void
     private let waiting = Locked(0)
 
     // On the queue.
-    private var reader: (any DispatchSourceRead)?
-    private var writer: (any DispatchSourceWrite)?
-    private var readers = 0
-    private var writers = 0
-    private var isPaused = false
+    private var isReading = false
+    /// Whether the poller will tell when there is more to read, and when there is room to write.
+    private var awaitsInput = false
+    private var awaitsRoom = false
     private var untaken = 0
     private var chunks: [Data] = []
     private var isClosing = false
@@ -44,9 +45,9 @@ final class ByteStream: @unchecked Sendable {
     private static let most = 256 * 1024
     private static let piece = 64 * 1024
 
-    /// `input` and `output` may be the same socket.
-    init(input: Int32?, output: Int32?, tell: @escaping @Sendable (ByteEvent) -> Void) {
-        (self.input, self.output, self.tell) = (input, output, tell)
+    /// `input` and `output` may be the same socket. Who is not paced does not say what it `took`.
+    init(input: Int32?, output: Int32?, isPaced: Bool = true, tell: @escaping @Sendable (ByteEvent) -> Void) {
+        (self.input, self.output, self.isPaced, self.tell) = (input, output, isPaced, tell)
         ByteStream.ignoreBrokenPipes
         for descriptor in Set([input, output].compactMap { $0 }) {
             _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
@@ -100,57 +101,32 @@ final class ByteStream: @unchecked Sendable {
     }
 
     private func listen() {
-        guard let input, !isOver else { return }
-        let reader = DispatchSource.makeReadSource(fileDescriptor: input, queue: queue)
-        reader.setEventHandler { [weak self] in self?.read() }
-        watch(reader, \.readers)
-        self.reader = reader
-        reader.resume()
-    }
-
-    /// Descriptors are closed only when no source watches them any more.
-    private func watch(_ source: any DispatchSourceProtocol, _ count: ReferenceWritableKeyPath<ByteStream, Int>) {
-        self[keyPath: count] += 1
-        source.setCancelHandler { [self] in
-            self[keyPath: count] -= 1
-            release()
-        }
-    }
-
-    private func read() {
-        guard let input, reader != nil else { return }
-        var bytes = Data(count: ByteStream.piece)
-        let count = bytes.withUnsafeMutableBytes { sys_read(input, $0.baseAddress, $0.count) }
-        if count > 0 {
-            untaken += count
-            tell(.bytes(bytes.prefix(count)))
-            pace()
-        } else if count == 0 {
-            stopReading()
-            tell(.end)
-            if isOutputDone { shut() }
-        } else if errno != EAGAIN && errno != EINTR {
-            stopReading()
-            tell(.end)
-            shut()
-        }
-    }
-
-    private func stopReading() {
-        guard let reader else { return }
-        if isPaused { reader.resume() }
-        isPaused = false
-        reader.cancel()
-        self.reader = nil
+        guard input != nil, !isOver else { return }
+        isReading = true
+        pace()
     }
 
     /// Reads only as fast as what came is used, and as the other side reads.
     private func pace() {
-        guard let reader else { return }
-        let full = untaken > ByteStream.most || queued > ByteStream.most
-        guard full != isPaused else { return }
-        isPaused = full
-        if full { reader.suspend() } else { reader.resume() }
+        guard let input, isReading, !awaitsInput, untaken <= ByteStream.most, queued <= ByteStream.most else { return }
+        awaitsInput = true
+        Poller.shared.watch(input, .reading) { self.queue.async { self.read() } }
+    }
+
+    private func read() {
+        awaitsInput = false
+        guard let input, isReading else { return }
+        var bytes = Data(count: ByteStream.piece)
+        let count = bytes.withUnsafeMutableBytes { sys_read(input, $0.baseAddress, $0.count) }
+        if count > 0 {
+            if isPaced { untaken += count }
+            tell(.bytes(bytes.prefix(count)))
+        } else if count == 0 || errno != EAGAIN && errno != EINTR {
+            isReading = false
+            tell(.end)
+            if count < 0 || isOutputDone { shut() }
+        }
+        pace()
     }
 
     private func push(_ bytes: Data) {
@@ -159,7 +135,7 @@ final class ByteStream: @unchecked Sendable {
             return
         }
         chunks.append(bytes)
-        if writer == nil { writeOut() }
+        if !awaitsRoom { writeOut() }
     }
 
     private func writeOut() {
@@ -174,72 +150,56 @@ final class ByteStream: @unchecked Sendable {
             waiting.with { $0 -= count }
             if count == chunk.count { chunks.removeFirst() } else { chunks[0] = chunk.dropFirst(count) }
         }
-        if let writer {
-            writer.cancel()
-            self.writer = nil
-            tell(.drained)
-            pace()
-        }
         if isClosing { endOutput() }
     }
 
     private func awaitRoom(_ output: Int32) {
-        pace()
-        guard writer == nil else { return }
-        let writer = DispatchSource.makeWriteSource(fileDescriptor: output, queue: queue)
-        writer.setEventHandler { [weak self] in self?.writeOut() }
-        watch(writer, \.writers)
-        self.writer = writer
-        writer.resume()
+        guard !awaitsRoom else { return }
+        awaitsRoom = true
+        Poller.shared.watch(output, .writing) {
+            self.queue.async {
+                self.awaitsRoom = false
+                self.writeOut()
+                guard !self.awaitsRoom, !self.isOver else { return }
+                self.tell(.drained)
+                self.pace()
+            }
+        }
     }
 
     private func broke() {
         tell(.broken)
-        waiting.with { $0 = 0 }
-        chunks = []
         endOutput()
     }
 
     private func endOutput() {
+        guard !isOutputDone else { return }
         isOutputDone = true
-        writer?.cancel()
-        writer = nil
-        if input == output || reader == nil { shut() } else { release() }
+        chunks = []
+        waiting.with { $0 = 0 }
+        if input == output || !isReading { return shut() }
+        if let output { discard(output) }
     }
 
     private func shut() {
         guard !isOver else { return }
         isOver = true
+        isReading = false
+        if let output, output != input, !isOutputDone { discard(output) }
         isOutputDone = true
         chunks = []
         waiting.with { $0 = 0 }
-        stopReading()
-        writer?.cancel()
-        writer = nil
-        release()
+        if let input {
+            // A child may hold a socket too.
+            if input == output { shutdown(input, Int32(SHUT_RDWR)) }
+            discard(input)
+        }
+        tell(.closed)
     }
 
-    private var isInputClosed = false
-    private var isOutputClosed = false
-
-    private func release() {
-        if input == output {
-            guard isOver, readers + writers == 0, let input, !isInputClosed else { return }
-            (isInputClosed, isOutputClosed) = (true, true)
-            // A child may hold it too.
-            shutdown(input, Int32(SHUT_RDWR))
-            _ = sys_close(input)
-            return tell(.closed)
-        }
-        if isOutputDone, writers == 0, !isOutputClosed {
-            isOutputClosed = true
-            if let output { _ = sys_close(output) }
-        }
-        if isOver, readers == 0, !isInputClosed {
-            isInputClosed = true
-            if let input { _ = sys_close(input) }
-            tell(.closed)
-        }
+    private func discard(_ descriptor: Int32) {
+        Poller.shared.forget(descriptor)
+        _ = sys_close(descriptor)
     }
 }
 

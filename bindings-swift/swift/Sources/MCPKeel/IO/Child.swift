@@ -119,11 +119,11 @@ final class ChildLink: Link, @unchecked Sendable {
     private let words: [String]
     private let environment: [String: String]
     private let directory: String?
-    private var child: Child!
-    private var pipe: ByteStream!
-    private var errors: ByteStream!
+    // There once it is open, and not changed afterwards.
+    private var child: Child?
+    private var pipe: ByteStream?
+    private var errors: ByteStream?
     private let tail = Locked(Data())
-    private let ended = Latch()
 
     /// Seconds for each step of ending a child: after its input ends, after SIGTERM.
     private static let step = 2.0
@@ -141,10 +141,11 @@ final class ChildLink: Link, @unchecked Sendable {
     var config: JSON.Object { ["link": "pipe"] }
 
     func open(_ hear: @escaping Hear) async throws {
-        child = try Child(words, environment: environment, directory: directory)
-        let (child, late, ended) = (child!, ChildLink.late, ended)
-        let finished = Latch()
-        pipe = ByteStream(input: child.output, output: child.input) { event in
+        let child = try Child(words, environment: environment, directory: directory)
+        self.child = child
+        let late = ChildLink.late
+        let (finished, spoken) = (Latch(), Latch())
+        let pipe = ByteStream(input: child.output, output: child.input) { event in
             switch event {
             case .bytes(let bytes): hear(.receive(bytes))
             case .end, .closed: finished.open()
@@ -152,10 +153,14 @@ final class ChildLink: Link, @unchecked Sendable {
             }
         }
         let tail = tail
-        errors = ByteStream(input: child.errors, output: nil) { event in
-            guard case .bytes(let bytes) = event else { return }
-            tail.with { $0 = Data(($0 + bytes).suffix(ChildLink.kept)) }
-            FileHandle.standardError.write(bytes)
+        let errors = ByteStream(input: child.errors, output: nil, isPaced: false) { event in
+            switch event {
+            case .bytes(let bytes):
+                tail.with { $0 = Data(($0 + bytes).suffix(ChildLink.kept)) }
+                _ = bytes.withUnsafeBytes { sys_write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            case .end, .closed: spoken.open()
+            default: break
+            }
         }
         Task.detached { [self] in
             // Output that a process of its group still holds open is not waited for, nor is a late exit.
@@ -164,18 +169,18 @@ final class ChildLink: Link, @unchecked Sendable {
                 group.addTask { await finished.wait(); _ = await child.exit.wait(seconds: late) }
                 await group.next()
                 finished.open()
-                group.cancelAll()
             }
-            hear(.ended(said()))
-            ended.open()
+            _ = await spoken.wait(seconds: late)
+            hear(.ended(said(child)))
         }
+        (self.pipe, self.errors) = (pipe, errors)
         pipe.start()
         errors.start()
     }
 
-    func write(_ bytes: Data) { pipe.write(bytes) }
-    func close() { pipe.close() }
-    func took(_ count: Int) { pipe.took(count) }
+    func write(_ bytes: Data) { pipe?.write(bytes) }
+    func close() { pipe?.close() }
+    func took(_ count: Int) { pipe?.took(count) }
 
     func closed() async {
         guard let child else { return }
@@ -187,11 +192,11 @@ final class ChildLink: Link, @unchecked Sendable {
         await child.exit.wait()
         // What the server left behind goes with it.
         child.signal(SIGKILL)
-        pipe.cancel()
-        errors.cancel()
+        pipe?.cancel()
+        errors?.cancel()
     }
 
-    private func said() -> String {
+    private func said(_ child: Child) -> String {
         let tail = String(decoding: tail.with { $0 }, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         return "\(words[0]) \(child.ending)\(tail.isEmpty ? "" : "; its last words: \(tail)")"
     }

@@ -122,8 +122,7 @@ public final class HTTPListener: Sendable {
 private final class Acceptor: @unchecked Sendable {
     /// Opens when it has stopped and no connection is left.
     let empty = Latch()
-    private let queue = DispatchQueue(label: "mcp-keel.accept")
-    private let source: any DispatchSourceRead
+    private let queue = DispatchQueue(label: "mcp-keel.accept", target: .global())
     private let descriptor: Int32
     private let serving: Serving
     private let most: Int
@@ -132,18 +131,22 @@ private final class Acceptor: @unchecked Sendable {
 
     init(_ descriptor: Int32, _ serving: Serving, most: Int) {
         (self.descriptor, self.serving, self.most) = (descriptor, serving, most)
-        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-        source.setEventHandler { [weak self] in self?.accept() }
-        source.setCancelHandler { _ = sys_close(descriptor) }
-        source.resume()
+        queue.async { self.listen() }
     }
 
     func stop() {
-        queue.async {
-            self.isStopped = true
-            self.source.cancel()
-            if self.open.isEmpty { self.empty.open() }
+        queue.async { [self] in
+            guard !isStopped else { return }
+            isStopped = true
+            Poller.shared.forget(descriptor)
+            _ = sys_close(descriptor)
+            if open.isEmpty { empty.open() }
         }
+    }
+
+    private func listen() {
+        guard !isStopped else { return }
+        Poller.shared.watch(descriptor, .reading) { self.queue.async { self.accept() } }
     }
 
     func cancel() {
@@ -155,16 +158,11 @@ private final class Acceptor: @unchecked Sendable {
             let socket = sys_accept(descriptor)
             guard socket >= 0 else {
                 // Without descriptors left it would be told again and again.
-                if errno == EMFILE || errno == ENFILE { pause() }
-                return
+                let isShort = errno == EMFILE || errno == ENFILE
+                return queue.asyncAfter(deadline: .now() + (isShort ? 0.1 : 0)) { self.listen() }
             }
             if open.count >= most { refuse(socket) } else { connect(socket) }
         }
-    }
-
-    private func pause() {
-        source.suspend()
-        queue.asyncAfter(deadline: .now() + 0.1) { self.source.resume() }
     }
 
     private func refuse(_ socket: Int32) {

@@ -115,7 +115,10 @@ internal class Connection(private val link: Link, config: String, private val ho
 
     suspend fun start(): Opened {
         if (link is PipeLink) link.open(this, scope)
-        driver.ask(gone) { driver.order { flat, now -> flat.start(now) } }
+        driver.ask(gone) {
+            over?.let { throw it } // A child may have ended before it was spoken to.
+            driver.order { flat, now -> flat.start(now) }
+        }
         return ready.await()
     }
 

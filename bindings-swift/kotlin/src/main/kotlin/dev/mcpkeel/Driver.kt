@@ -144,7 +144,7 @@ internal abstract class Driver(scope: CoroutineScope) {
     private fun run(command: () -> Unit) {
         try {
             command()
-        } catch (defect: RuntimeException) {
+        } catch (defect: Exception) {
             broken(InternalError("internal error: ${words(defect)}", defect))
         }
     }

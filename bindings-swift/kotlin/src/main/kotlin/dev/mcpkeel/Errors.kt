@@ -3,7 +3,8 @@ package dev.mcpkeel
 import dev.mcpkeel.flat.FlatException
 
 /** Everything that this package throws. [code] is a stable word, the same in every language. */
-public sealed class KeelException(message: String, public val code: String, cause: Throwable? = null) : Exception(message, cause)
+public sealed class KeelException(override val message: String, public val code: String, cause: Throwable? = null) :
+    Exception(message, cause)
 
 /** The caller asked for something that is not possible here; nothing was sent. */
 public class UsageError(message: String, code: String = "usage", cause: Throwable? = null) : KeelException(message, code, cause)

@@ -37,6 +37,9 @@ internal class HttpListener(private val host: String, private val port: Int, pri
     private val acceptor = ServerSocketChannel.open()
     private val open = ConcurrentHashMap.newKeySet<Accepted>()
     private val done = CompletableDeferred<Unit>()
+
+    /** For the one thread that reads. */
+    private val buffer = ByteBuffer.allocateDirect(BUFFER)
     private lateinit var serving: Serving
 
     @Volatile
@@ -113,7 +116,7 @@ internal class HttpListener(private val host: String, private val port: Int, pri
         val channel = try {
             acceptor.accept() ?: return
         } catch (_: IOException) {
-            return // Too many files are open, say: the next one may fit.
+            return Thread.sleep(PAUSE) // Too many files are open, say: the next one may fit.
         }
         try {
             channel.configureBlocking(false)
@@ -215,7 +218,7 @@ internal class HttpListener(private val host: String, private val port: Int, pri
         }
 
         fun read() {
-            val buffer = ByteBuffer.allocate(BUFFER)
+            buffer.clear()
             val count = try {
                 channel.read(buffer)
             } catch (_: IOException) {
@@ -226,7 +229,7 @@ internal class HttpListener(private val host: String, private val port: Int, pri
                 want(SelectionKey.OP_READ, false)
                 return runBlocking { serving.end(stream) }
             }
-            serving.receiveBlocking(stream, buffer.array().copyOf(count))
+            serving.receiveBlocking(stream, ByteArray(count).also(buffer.flip()::get))
             // A client that does not read its answers gets no more requests served.
             if (queued >= FULL) want(SelectionKey.OP_READ, false)
         }
@@ -258,6 +261,9 @@ internal class HttpListener(private val host: String, private val port: Int, pri
     private companion object {
         /** Milliseconds that a client has to read the last answer. */
         const val LINGER = 1000L
+
+        /** Milliseconds until the next attempt to accept after one that failed. */
+        const val PAUSE = 50L
         val BUSY = "HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".toByteArray()
     }
 }

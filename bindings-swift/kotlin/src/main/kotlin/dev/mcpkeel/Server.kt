@@ -28,7 +28,7 @@ public class Server(public val name: String, public val version: String, setup: 
     /** For the client's model: how to use this server. */
     public var instructions: String? = null
 
-    /** Whom HTTP is served: `path`, and `hosts` and `origins` to accept (null = any). */
+    /** Whom HTTP is served: `path`, and `hosts` and `origins` to accept ([JsonNull] = any). */
     public var http: JsonObject = JsonObject.EMPTY
 
     /** Bounds, by the names that every language has: `messageBytes`, `pendingCalls` and so on. */

@@ -89,13 +89,13 @@ internal fun Suite.processes() {
     }
     test("a program that is not there") {
         val thrown = throws(Disconnected::class) { Client.connect(listOf("/no/such/program")) }
-        holds("/no/such/program" in thrown.message.orEmpty())
+        holds("/no/such/program" in thrown.message)
         throws(UsageError::class) { Client.connect(emptyList<String>()) }
     }
     test("the last words of a server that ends at once") {
         val target = Target.Command(listOf("sh", "-c", "echo out of luck >&2; exit 3"), passErrors = false)
         val thrown = throws(Disconnected::class) { Client.connect(target) }
-        holds("code 3" in thrown.message.orEmpty() && "out of luck" in thrown.message.orEmpty()) { thrown.toString() }
+        holds("code 3" in thrown.message && "out of luck" in thrown.message) { thrown.toString() }
     }
     both("a server that is killed in a call") { era ->
         val sent = sign()

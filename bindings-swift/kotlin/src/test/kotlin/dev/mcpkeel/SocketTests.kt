@@ -169,6 +169,6 @@ internal fun Suite.sockets() {
             ): Unit = throw NullPointerException("of the transport")
         }
         val thrown = throws(Disconnected::class) { Client.connect("http://127.0.0.1:1/mcp") { http = transport } }
-        holds("of the transport" in thrown.message.orEmpty()) { thrown.toString() }
+        holds("of the transport" in thrown.message) { thrown.toString() }
     }
 }

@@ -5,7 +5,10 @@ import FoundationNetworking
 #endif
 
 /// HTTP by the URLSession of the platform.
-final class HTTPLink: NSObject, Link, URLSessionDataDelegate, @unchecked Sendable {
+///
+/// On Linux it keeps its own watch on sockets with the sources of Dispatch (see `Poller`), so it serves there only what
+/// needs TLS.
+final class SessionLink: NSObject, Link, URLSessionDataDelegate, @unchecked Sendable {
     private let url: URL
     private let headers: [String: String]
     private var session: URLSession!
@@ -20,16 +23,13 @@ final class HTTPLink: NSObject, Link, URLSessionDataDelegate, @unchecked Sendabl
         (self.url, self.headers) = (url, headers)
     }
 
-    var config: JSON.Object {
-        let given = headers.sorted { $0.key < $1.key }.map { ($0, JSON.string($1)) }
-        return ["link": "http", "url": .string(url.absoluteString), "headers": .object(JSON.Object(given))]
-    }
+    var config: JSON.Object { httpConfig(url, headers) }
 
     func open(_ hear: @escaping Hear) async throws {
         self.hear = hear
         let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = HTTPLink.forever
-        configuration.timeoutIntervalForResource = HTTPLink.forever
+        configuration.timeoutIntervalForRequest = SessionLink.forever
+        configuration.timeoutIntervalForResource = SessionLink.forever
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.urlCache = nil
         configuration.httpShouldSetCookies = false
@@ -38,11 +38,11 @@ final class HTTPLink: NSObject, Link, URLSessionDataDelegate, @unchecked Sendabl
         session = URLSession(configuration: configuration, delegate: self, delegateQueue: nil)
     }
 
-    func fetch(_ stream: Int64, _ method: String, _ exchange: JSON) {
-        guard let url = exchange["url"]?.string.flatMap(URL.init(string:)) else {
-            return hear(.failed(stream, "no URL: \(exchange["url"] ?? .null)"))
+    func fetch(_ stream: Int64, _ method: String, _ exchange: String) {
+        guard let exchange = try? JSON(parsing: exchange), let url = exchange["url"]?.string.flatMap(URL.init(string:)) else {
+            return hear(.failed(stream, "this platform takes no such URL: \(exchange)"))
         }
-        var request = URLRequest(url: url, timeoutInterval: HTTPLink.forever)
+        var request = URLRequest(url: url, timeoutInterval: SessionLink.forever)
         request.httpMethod = method
         for header in exchange["headers"]?.array ?? [] {
             if let name = header[0]?.string, let value = header[1]?.string { request.addValue(value, forHTTPHeaderField: name) }
@@ -88,7 +88,7 @@ final class HTTPLink: NSObject, Link, URLSessionDataDelegate, @unchecked Sendabl
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
         guard let stream = running.with({ $0.removeValue(forKey: task.taskIdentifier)?.stream }) else { return }
-        if let error { hear(.failed(stream, words(error))) } else { hear(.end(stream)) }
+        if let error { hear(.failed(stream, error.localizedDescription)) } else { hear(.end(stream)) }
     }
 
     /// A redirect would carry the headers, and the credentials in them, elsewhere: the core decides.

@@ -1,0 +1,8 @@
+dependencyResolutionManagement {
+    repositories {
+        mavenCentral()
+    }
+}
+
+rootProject.name = "mcp-keel"
+include(":serialization")
