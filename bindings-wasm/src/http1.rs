@@ -16,7 +16,6 @@ pub struct FlatHttp1(flat::FlatHttp1);
 #[wasm_bindgen]
 impl FlatHttp1 {
     #[wasm_bindgen(constructor)]
-    #[expect(clippy::new_without_default, reason = "only JavaScript makes it")]
     pub fn new() -> Self {
         Self(flat::FlatHttp1::new())
     }

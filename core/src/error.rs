@@ -4,6 +4,7 @@ use alloc::string::{String, ToString};
 use core::fmt;
 
 use crate::json::{self, Object, Raw};
+use crate::words;
 
 /// JSON-RPC codes that the protocol uses.
 pub mod code {
@@ -106,7 +107,7 @@ impl RpcError {
     /// The error object as JSON.
     #[must_use]
     pub fn write(&self) -> String {
-        let object = Object::new().number("code", self.code).string("message", &self.message);
+        let object = Object::new().raw("code", &words::integer(self.code)).string("message", &self.message);
         object.maybe("data", self.data.as_deref()).finish()
     }
 }
@@ -159,6 +160,21 @@ impl Error {
         Self::Invalid { code, message: message.into() }
     }
 
+    /// A mistake of our caller, in the parts of a sentence.
+    pub(crate) fn refused(code: &'static str, message: &[&str]) -> Self {
+        Self::Usage { code, message: words::join(message) }
+    }
+
+    /// A broken answer, in the parts of a sentence.
+    pub(crate) fn broken(code: &'static str, message: &[&str]) -> Self {
+        Self::Invalid { code, message: words::join(message) }
+    }
+
+    /// A bound that was reached, in the parts of a sentence.
+    pub(crate) fn bound(code: &'static str, message: &[&str]) -> Self {
+        Self::Limit { code, message: words::join(message) }
+    }
+
     /// The stable word.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -185,11 +201,26 @@ impl Error {
         }
     }
 
+    /// The sentence.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::Usage { message, .. } | Self::Invalid { message, .. } | Self::Limit { message, .. } => {
+                message.to_string()
+            }
+            Self::Peer(error) => error.message.to_string(),
+            Self::Timeout => "no answer in time".to_string(),
+            Self::Cancelled => "the request was cancelled".to_string(),
+            Self::Disconnected(why) if why.is_empty() => "the connection was closed".to_string(),
+            Self::Disconnected(why) => words::join(&["the connection was closed: ", why]),
+        }
+    }
+
     /// The error as hosts get it: `{"kind","code","message","rpc"?}`.
     #[must_use]
     pub fn to_json(&self) -> String {
         let object = Object::new().string("kind", self.kind()).string("code", self.code());
-        let object = object.string("message", &self.to_string());
+        let object = object.string("message", &self.message());
         match self {
             Self::Peer(error) => object.raw("rpc", &error.write()).finish(),
             _ => object.finish(),
@@ -199,16 +230,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Usage { message, .. } | Self::Invalid { message, .. } | Self::Limit { message, .. } => {
-                f.write_str(message)
-            }
-            Self::Peer(error) => f.write_str(&error.message),
-            Self::Timeout => f.write_str("no answer in time"),
-            Self::Cancelled => f.write_str("the request was cancelled"),
-            Self::Disconnected(why) if why.is_empty() => f.write_str("the connection was closed"),
-            Self::Disconnected(why) => write!(f, "the connection was closed: {why}"),
-        }
+        f.write_str(&self.message())
     }
 }
 

@@ -29,3 +29,4 @@ pub mod revision;
 pub mod server;
 mod table;
 pub mod time;
+mod words;

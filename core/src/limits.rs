@@ -1,9 +1,9 @@
 //! Every bound, with its default. The names are the same in every language (`limits` of a configuration).
 
-use alloc::format;
 use alloc::string::String;
 
 use crate::json::{self, Raw};
+use crate::words;
 
 /// Bounds on what a peer can make us hold or do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +71,8 @@ impl Limits {
         }
         let mut limits = Self::default();
         for (name, value) in json::members(text) {
-            let bad = || format!("`limits.{name}` must be a whole number from 0 on");
-            let number: u64 = value.parse().map_err(|_| bad())?;
+            let bad = || words::join(&["`limits.", &name, "` must be a whole number from 0 on"]);
+            let number: u64 = words::read_digits(value).ok_or_else(bad)?;
             let size = usize::try_from(number).unwrap_or(usize::MAX);
             match &*name {
                 "messageBytes" => limits.message_bytes = size,
@@ -89,7 +89,7 @@ impl Limits {
                 "listens" => limits.listens = size,
                 "subscriptions" => limits.subscriptions = size,
                 "pages" => limits.pages = size,
-                _ => return Err(format!("there is no limit `{name}`")),
+                _ => return Err(words::join(&["there is no limit `", &name, "`"])),
             }
         }
         Ok(limits)

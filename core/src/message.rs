@@ -2,7 +2,6 @@
 //! slices of the text.
 
 use alloc::borrow::{Cow, ToOwned};
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -10,6 +9,7 @@ use core::ops::Range;
 use crate::error::{RpcError, code};
 use crate::json::{self, Fault, Object, Scanner};
 use crate::limits::Limits;
+use crate::words;
 
 /// A request id, with its JSON type: `1` and `"1"` differ (RPC-004).
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ impl Id {
     /// The id in checked JSON text; nothing when that is neither a string nor a whole number (RPC-002).
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        let text = text.trim();
+        let text = text.trim_ascii();
         let key = if text.starts_with('"') {
             json::quote(&json::string(text)?)
         } else {
@@ -42,7 +42,7 @@ impl Id {
     /// An id of our own.
     #[must_use]
     pub fn number(value: u64) -> Self {
-        let text = format!("{value}");
+        let text = words::digits(value);
         Self { key: text.clone(), text }
     }
 
@@ -55,7 +55,7 @@ impl Id {
     /// The number, for ids that we made.
     #[must_use]
     pub fn as_number(&self) -> Option<u64> {
-        self.key.parse().ok()
+        words::read_digits(&self.key)
     }
 }
 
@@ -146,14 +146,14 @@ pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parsed<'a>, Invalid
     if scanner.peek() == Some(b'[') {
         return batch(text, limits);
     }
-    let found = Envelope::scan(&mut scanner).map_err(|fault| unreadable(bytes, fault))?;
+    let found = Envelope::scan(&mut scanner, text).map_err(|fault| unreadable(bytes, fault))?;
     found.classify(text).map(Parsed::One)
 }
 
 /// The refusal of a message that is longer than the limit. `start` is as much of it as was kept.
 #[must_use]
 pub fn too_big(start: &[u8], limits: &Limits) -> Invalid {
-    let message = format!("the message is longer than {} bytes", limits.message_bytes);
+    let message = words::join(&["the message is longer than ", &words::digits(limits.message_bytes as u64), " bytes"]);
     let (id, is_answer) = recover(start);
     Invalid { id, code: "message_too_big", error: RpcError::new(code::INVALID_REQUEST, message), is_answer }
 }
@@ -162,7 +162,7 @@ pub fn too_big(start: &[u8], limits: &Limits) -> Invalid {
 fn batch<'a>(text: &'a str, limits: &Limits) -> Result<Parsed<'a>, Invalid> {
     let parts = split(text, limits.batch).ok_or_else(|| unreadable(b"", Fault::Syntax))?;
     if parts.is_empty() || parts.len() > limits.batch {
-        let message = format!("a batch holds 1 to {} messages", limits.batch);
+        let message = words::join(&["a batch holds 1 to ", &words::digits(limits.batch as u64), " messages"]);
         let error = RpcError::new(code::INVALID_REQUEST, message);
         return Err(Invalid { id: None, code: "invalid_message", error, is_answer: false });
     }
@@ -214,19 +214,15 @@ fn unreadable(bytes: &[u8], fault: Fault) -> Invalid {
     Invalid { id, code: fault.code(), error: RpcError::new(code, fault.message()), is_answer }
 }
 
-/// Where the envelope's members stand in the text.
+/// The envelope's members.
+const MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+/// Where they stand in the text.
 #[derive(Debug, Default)]
-struct Envelope {
-    jsonrpc: Option<Range<usize>>,
-    id: Option<Range<usize>>,
-    method: Option<Range<usize>>,
-    params: Option<Range<usize>>,
-    result: Option<Range<usize>>,
-    error: Option<Range<usize>>,
-}
+struct Envelope([Option<Range<usize>>; 6]);
 
 impl Envelope {
-    fn scan(scanner: &mut Scanner<'_>) -> Result<Self, Fault> {
+    fn scan(scanner: &mut Scanner<'_>, text: &str) -> Result<Self, Fault> {
         let mut found = Self::default();
         if scanner.peek() != Some(b'{') {
             // Well-formed or not, it is no message; a well-formed value has another code than noise.
@@ -242,7 +238,7 @@ impl Envelope {
         }
         loop {
             let key = scanner.key()?;
-            let slot = found.slot(scanner.slice(key));
+            let slot = found.slot(&text[key]);
             let value = scanner.value()?;
             if slot.is_some_and(|slot| slot.replace(value).is_some()) {
                 return Err(Fault::Duplicate);
@@ -259,62 +255,52 @@ impl Envelope {
     }
 
     /// Where to note the member with this name, whose escapes count like the letters they stand for.
-    fn slot(&mut self, key: &[u8]) -> Option<&mut Option<Range<usize>>> {
-        let key = json::unescape(core::str::from_utf8(key).unwrap_or_default());
-        Some(match &*key {
-            "jsonrpc" => &mut self.jsonrpc,
-            "id" => &mut self.id,
-            "method" => &mut self.method,
-            "params" => &mut self.params,
-            "result" => &mut self.result,
-            "error" => &mut self.error,
-            _ => return None,
-        })
+    fn slot(&mut self, key: &str) -> Option<&mut Option<Range<usize>>> {
+        let key = json::unescape(key);
+        self.0.iter_mut().zip(MEMBERS).find(|(_, name)| *name == key).map(|(slot, _)| slot)
     }
 
     fn classify(self, text: &str) -> Result<Message<'_>, Invalid> {
-        let at = |range: Option<Range<usize>>| range.map(|range| &text[range]);
-        let (id_text, method, params) = (at(self.id), at(self.method), at(self.params));
-        let (result, error) = (at(self.result), at(self.error));
+        let [version, id_text, method, params, result, error] = self.0.map(|range| range.map(|range| &text[range]));
         let is_answer = method.is_none() && (result.is_some() || error.is_some());
         let id = id_text.and_then(Id::read);
-        let refuse = |id: Option<Id>, message: &str| Invalid {
-            id,
-            code: "invalid_message",
-            error: RpcError::new(code::INVALID_REQUEST, message),
-            is_answer,
+        let problem = 'problem: {
+            if version.and_then(json::string).as_deref() != Some("2.0") {
+                break 'problem "`jsonrpc` must be the string \"2.0\"";
+            }
+            if id_text.is_some() && id.is_none() {
+                break 'problem "`id` must be a string or an integer";
+            }
+            if let Some(method) = method {
+                let Some(method) = json::string(method) else {
+                    break 'problem "`method` must be a string";
+                };
+                if result.is_some() || error.is_some() {
+                    break 'problem "a message is a request or an answer, not both";
+                }
+                if params.is_some_and(|params| !json::is_object(params)) {
+                    break 'problem "`params` must be an object";
+                }
+                return Ok(match id {
+                    Some(id) => Message::Request { id, method, params },
+                    None => Message::Notification { method, params },
+                });
+            }
+            match (result, error) {
+                (Some(result), None) => match id {
+                    Some(id) if json::is_object(result) => return Ok(Message::Result { id, result }),
+                    _ => break 'problem "`result` must be an object, and have an `id`",
+                },
+                (None, Some(error)) => match RpcError::read(error) {
+                    Some(error) => return Ok(Message::Error { id, error }),
+                    None => "`error` must have an integer `code` and a string `message`",
+                },
+                (Some(_), Some(_)) => "an answer has `result` or `error`, not both",
+                (None, None) => "a message needs a `method`, a `result` or an `error`",
+            }
         };
-        if at(self.jsonrpc).and_then(json::string).as_deref() != Some("2.0") {
-            return Err(refuse(id, "`jsonrpc` must be the string \"2.0\""));
-        }
-        if id_text.is_some() && id.is_none() {
-            return Err(refuse(None, "`id` must be a string or an integer"));
-        }
-        if let Some(method) = method {
-            let Some(method) = json::string(method) else {
-                return Err(refuse(id, "`method` must be a string"));
-            };
-            if result.is_some() || error.is_some() {
-                return Err(refuse(id, "a message is a request or an answer, not both"));
-            }
-            if params.is_some_and(|params| !json::is_object(params)) {
-                return Err(refuse(id, "`params` must be an object"));
-            }
-            return Ok(match id {
-                Some(id) => Message::Request { id, method, params },
-                None => Message::Notification { method, params },
-            });
-        }
-        match (id, result, error) {
-            (Some(id), Some(result), None) if json::is_object(result) => Ok(Message::Result { id, result }),
-            (id, None, Some(error)) => match RpcError::read(error) {
-                Some(error) => Ok(Message::Error { id, error }),
-                None => Err(refuse(id, "`error` must have an integer `code` and a string `message`")),
-            },
-            (id, Some(_), Some(_)) => Err(refuse(id, "an answer has `result` or `error`, not both")),
-            (id, Some(_), None) => Err(refuse(id, "`result` must be an object, and have an `id`")),
-            (id, None, None) => Err(refuse(id, "a message needs a `method`, a `result` or an `error`")),
-        }
+        let error = RpcError::new(code::INVALID_REQUEST, problem);
+        Err(Invalid { id: id_text.and_then(Id::read), code: "invalid_message", error, is_answer })
     }
 }
 
@@ -426,6 +412,7 @@ pub fn write_error(id: Option<&Id>, error: &RpcError) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
 
     fn read(text: &str) -> Result<Message<'_>, Invalid> {
         match parse(text.as_bytes(), &Limits::default())? {

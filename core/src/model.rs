@@ -1,10 +1,10 @@
 //! The shapes of results, as data: required members and the types of known ones. Unknown members and unknown kinds of
 //! content pass. Clients check what they are given, servers what they give.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 
 use crate::json;
+use crate::words;
 
 /// What a value must be.
 #[derive(Debug)]
@@ -138,29 +138,30 @@ pub(crate) fn result(method: &str, text: &str) -> Result<(), String> {
     let Some((_, shape)) = RESULTS.iter().find(|(name, _)| *name == method) else {
         return Ok(());
     };
-    check(shape, text).map_err(|Problem { path, what }| {
-        if path.is_empty() { what.to_string() } else { format!("{}: {what}", path.trim_start_matches('.')) }
+    let mut path = String::new();
+    check(shape, text, &mut path).map_err(|what| {
+        if path.is_empty() {
+            what.to_string()
+        } else {
+            words::join(&[path.strip_prefix('.').unwrap_or(&path), ": ", what])
+        }
     })
 }
 
-struct Problem {
-    path: String,
-    what: &'static str,
+/// What is wrong; the way to it is in the path.
+type Checked = Result<(), &'static str>;
+
+/// Puts a step of the way before those that are known.
+fn under(path: &mut String, before: &str, step: &str, after: &str) {
+    *path = words::join(&[before, step, after, path]);
 }
 
-impl Problem {
-    const fn here(what: &'static str) -> Self {
-        Self { path: String::new(), what }
-    }
-
-    fn under(self, step: &str) -> Self {
-        Self { path: format!("{step}{}", self.path), what: self.what }
-    }
+const fn is(fits: bool, what: &'static str) -> Checked {
+    if fits { Ok(()) } else { Err(what) }
 }
 
-fn check(shape: &Shape, value: &str) -> Result<(), Problem> {
+fn check(shape: &Shape, value: &str, path: &mut String) -> Checked {
     let first = value.as_bytes().first().copied().unwrap_or(b'n');
-    let is = |fits: bool, what: &'static str| if fits { Ok(()) } else { Err(Problem::here(what)) };
     match shape {
         Shape::Text => is(first == b'"', "not a string"),
         Shape::Number => is(first == b'-' || first.is_ascii_digit(), "not a number"),
@@ -172,32 +173,30 @@ fn check(shape: &Shape, value: &str) -> Result<(), Problem> {
         Shape::Array(each) => {
             is(first == b'[', "not an array")?;
             for (at, item) in json::elements(value).enumerate() {
-                check(each, item).map_err(|problem| problem.under(&format!("[{at}]")))?;
+                check(each, item, path).inspect_err(|_| under(path, "[", &words::digits(at as u64), "]"))?;
             }
             Ok(())
         }
-        Shape::Object(members) => object(members, value),
+        Shape::Object(members) => object(members, value, path),
         Shape::Content => {
-            object(&[("type", MUST, Shape::Text)], value)?;
+            object(&[("type", MUST, Shape::Text)], value, path)?;
             let kind = json::get_string(value, "type").unwrap_or_default();
-            BLOCKS.iter().find(|(name, _)| *name == kind).map_or(Ok(()), |(_, members)| object(members, value))
+            BLOCKS.iter().find(|(name, _)| *name == kind).map_or(Ok(()), |(_, members)| object(members, value, path))
         }
-        Shape::Blocks if first == b'[' => check(&Shape::Array(&CONTENT), value),
-        Shape::Blocks => check(&CONTENT, value),
+        Shape::Blocks if first == b'[' => check(&Shape::Array(&CONTENT), value, path),
+        Shape::Blocks => check(&CONTENT, value, path),
         Shape::Contents => {
             let members: &[Member] =
                 &[("uri", MUST, Shape::Text), ("text", MAY, Shape::Text), ("blob", MAY, Shape::Text)];
-            object(members, value)?;
+            object(members, value, path)?;
             let [text, blob] = json::pick(value, ["text", "blob"]);
             is(text.is_some() || blob.is_some(), "neither text nor blob")
         }
     }
 }
 
-fn object(members: &[Member], value: &str) -> Result<(), Problem> {
-    if !json::is_object(value) {
-        return Err(Problem::here("not an object"));
-    }
+fn object(members: &[Member], value: &str, path: &mut String) -> Checked {
+    is(json::is_object(value), "not an object")?;
     if members.is_empty() {
         return Ok(());
     }
@@ -205,12 +204,15 @@ fn object(members: &[Member], value: &str) -> Result<(), Problem> {
     for (name, value) in json::members(value) {
         if let Some(at) = members.iter().position(|member| member.0 == name) {
             found |= 1 << at;
-            check(&members[at].2, value).map_err(|problem| problem.under(&format!(".{name}")))?;
+            check(&members[at].2, value, path).inspect_err(|_| under(path, ".", &name, ""))?;
         }
     }
     let missing = members.iter().enumerate().find(|(at, member)| member.1 && found & (1 << at) == 0);
     match missing {
-        Some((_, member)) => Err(Problem::here("missing").under(&format!(".{}", member.0))),
+        Some((_, member)) => {
+            under(path, ".", member.0, "");
+            Err("missing")
+        }
         None => Ok(()),
     }
 }

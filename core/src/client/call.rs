@@ -2,7 +2,6 @@
 //! it, rounds of input, pages.
 
 use alloc::borrow::Cow;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -15,6 +14,7 @@ use crate::revision::methods;
 use crate::revision::open::Extra;
 use crate::table::Table;
 use crate::time::Millis;
+use crate::words;
 
 /// How one request is to be done.
 #[derive(Debug, Clone, Default)]
@@ -103,12 +103,9 @@ impl Call {
 
 /// A refusal by HTTP itself, in words.
 pub(super) fn status_message(status: u16, body: &str) -> String {
-    let start: String = body.trim().chars().take(200).collect();
-    if start.is_empty() {
-        format!("the server answered with HTTP status {status}")
-    } else {
-        format!("the server answered with HTTP status {status}: {start}")
-    }
+    let start = words::start(body.trim_ascii(), 200);
+    let colon = if start.is_empty() { "" } else { ": " };
+    words::join(&["the server answered with HTTP status ", &words::digits(status.into()), colon, start])
 }
 
 impl Client {
@@ -213,41 +210,42 @@ impl Client {
 
     /// Ends a request with an error.
     pub(super) fn fail(&mut self, handle: u64, error: Error) {
-        if self.end_call(handle).is_some() {
+        if self.end_call(handle) {
             self.tell(Event::Failed { handle, error });
         }
     }
 
     pub(super) fn succeed(&mut self, handle: u64, result: String) {
-        if self.end_call(handle).is_some() {
+        if self.end_call(handle) {
             self.tell(Event::Result { handle, result });
         }
     }
 
-    /// Takes a request out of all tables.
-    fn end_call(&mut self, handle: u64) -> Option<Call> {
-        let call = *self.calls.remove(&handle)?;
+    /// Takes a request out of all tables; false when it was over before.
+    fn end_call(&mut self, handle: u64) -> bool {
+        let Some(call) = self.calls.remove(&handle) else {
+            return false;
+        };
         self.deadlines.clear(handle);
-        match &call.phase {
+        match call.phase {
             Phase::Queued => self.queue.retain(|early| !matches!(early, Early::Call(other) if *other == handle)),
             Phase::Preparing(wire) => {
                 // Whether the level was set is not known.
                 self.level = None;
-                self.forget(*wire);
+                self.forget(wire);
             }
             Phase::Sent(wire) => {
-                self.forget(*wire);
+                self.forget(wire);
             }
             Phase::Asking(_) => self.drop_round(handle),
             Phase::Listening { .. } => {
-                let own = |wire: &super::Wire| wire.purpose == Purpose::Subscribe(handle);
-                let wires: Vec<_> = self.wires.iter().filter(|(_, wire)| own(wire)).map(|(id, _)| *id).collect();
-                for wire in wires {
+                let own = Purpose::Subscribe(handle);
+                while let Some(wire) = self.wires.find_key(|wire| wire.purpose == own) {
                     self.forget(wire);
                 }
             }
         }
-        Some(call)
+        true
     }
 
     /// Puts a request that was refused unread back to wait for the connection to open.
@@ -258,7 +256,7 @@ impl Client {
         if let Phase::Preparing(wire) | Phase::Sent(wire) = call.phase {
             call.phase = Phase::Queued;
             self.forget(wire);
-            self.queue.push_back(Early::Call(handle));
+            self.queue.push(Early::Call(handle));
             self.deadlines.clear(handle);
         }
     }
@@ -270,7 +268,7 @@ impl Client {
             self.fail(handle, Error::Disconnected("the server does not know the session any more".to_string()));
         }
         self.drop_inputs();
-        for wire in self.wires.keys().copied().collect::<Vec<_>>() {
+        while let Some(wire) = self.wires.first() {
             self.forget(wire);
         }
     }
@@ -296,15 +294,15 @@ impl Client {
                     return;
                 }
                 Some(other) => {
-                    let message = format!("the result has the unknown type `{other}`");
-                    self.fail(handle, Error::invalid("result_type_unknown", message));
+                    let message = words::join(&["the result has the unknown type `", other, "`"]);
+                    self.fail(handle, Error::broken("result_type_unknown", &[&message]));
                     return;
                 }
             }
         }
         if let Err(problem) = model::result(&call.method, result) {
-            let message = format!("the result of {} is broken: {problem}", call.method);
-            self.fail(handle, Error::invalid("invalid_result", message));
+            let message = words::join(&["the result of ", &call.method, " is broken: ", &problem]);
+            self.fail(handle, Error::broken("invalid_result", &[&message]));
             return;
         }
         let key = methods::any(&call.method).and_then(|row| row.list).filter(|_| call.options.all);
@@ -333,10 +331,10 @@ impl Client {
         let error = match ended {
             Ended::Complete => Error::Disconnected("the stream ended before the answer came".to_string()),
             Ended::Failed(reason) => Error::Disconnected(reason),
-            Ended::Status(status, body) => Error::invalid("http_status", status_message(status, &body)),
+            Ended::Status(status, body) => Error::broken("http_status", &[&status_message(status, &body)]),
             Ended::Foreign(body) => {
-                let start: String = body.trim().chars().take(200).collect();
-                Error::invalid("invalid_message", format!("the answer holds no message: {start}"))
+                let start = words::start(body.trim_ascii(), 200);
+                Error::broken("invalid_message", &["the answer holds no message: ", start])
             }
         };
         self.fail(handle, error);
@@ -355,14 +353,14 @@ impl Client {
             pages.items.push(item.to_string());
         }
         pages.first.get_or_insert_with(|| result.to_string());
-        let cursor = json::get(result, "nextCursor").filter(|value| json::string(value).is_some());
+        let cursor = json::get(result, "nextCursor").filter(|value| json::is_string(value));
         // An empty cursor is a cursor (PAGE-005).
         let Some(cursor) = cursor else {
             self.end_walk(handle, key, None);
             return;
         };
         if pages.cursors.insert(cursor.to_string(), ()).is_some() {
-            self.violation("repeated_cursor", "the server gave the same cursor twice; the list ends there");
+            self.violation("repeated_cursor", &["the server gave the same cursor twice; the list ends there"]);
             self.end_walk(handle, key, None);
             return;
         }

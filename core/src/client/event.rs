@@ -1,5 +1,6 @@
 //! What a client machine hands back.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -11,7 +12,7 @@ use crate::revision::Revision;
 #[non_exhaustive]
 pub enum Output {
     /// A message to send.
-    Send(Outgoing),
+    Send(Box<Outgoing>),
     /// The exchange of this stream is not wanted any more.
     Abort(u64),
     /// Something for the host.

@@ -1,6 +1,5 @@
 //! What the server says: answers find their request, its own requests find the user, notifications find the host.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 
 use super::{Client, Ended, Event, Phase, Purpose, Role, listen};
@@ -8,6 +7,11 @@ use crate::error::{Error, RpcError, code};
 use crate::json::{self, Object};
 use crate::message::{self, Id, Invalid, Message, Parsed};
 use crate::time::Millis;
+use crate::words;
+
+fn unawaited(id: &Id) -> String {
+    words::join(&["an answer to ", id.as_json(), ", which nobody waits for"])
+}
 
 impl Client {
     /// A message arrived on `stream`, in an HTTP answer with that `status` (0 without HTTP).
@@ -17,7 +21,7 @@ impl Client {
         }
         let limits = self.config.limits;
         if self.config.trace {
-            self.trace(false, &String::from_utf8_lossy(text));
+            self.trace(false, &words::lossy(text));
         }
         match message::parse(text, &limits) {
             Ok(Parsed::One(message)) => self.take(stream, status, message, now),
@@ -25,12 +29,12 @@ impl Client {
                 for part in parts {
                     match message::parse(part.as_bytes(), &limits) {
                         Ok(Parsed::One(message)) => self.take(stream, status, message, now),
-                        Ok(Parsed::Batch(_)) => self.violation("invalid_message", "a batch inside a batch"),
+                        Ok(Parsed::Batch(_)) => self.violation("invalid_message", &["a batch inside a batch"]),
                         Err(invalid) => self.handle_invalid(invalid, now),
                     }
                 }
             }
-            Ok(Parsed::Batch(_)) => self.violation("invalid_message", "a batch, which this revision does not have"),
+            Ok(Parsed::Batch(_)) => self.violation("invalid_message", &["a batch, which this revision does not have"]),
             Err(invalid) => {
                 self.spoiled = Some((stream, invalid.error.message.clone()));
                 self.handle_invalid(invalid, now);
@@ -45,16 +49,16 @@ impl Client {
         }
         let wire = invalid.id.as_ref().and_then(Id::as_number).filter(|_| invalid.is_answer);
         if let Some(found) = wire.and_then(|wire| self.drop_wire(wire)) {
-            let error = Error::invalid(invalid.code, format!("the answer is broken: {}", invalid.error.message));
+            let error = Error::broken(invalid.code, &["the answer is broken: ", &invalid.error.message]);
             match found.purpose {
                 Purpose::Call(handle) | Purpose::Subscribe(handle) => self.fail(handle, error),
                 Purpose::Level(handle) => self.send_call(handle),
-                Purpose::Open(ask) => self.opening_unanswered(ask, Ended::Foreign(error.to_string()), now),
+                Purpose::Open(ask) => self.opening_unanswered(ask, Ended::Foreign(error.message()), now),
                 Purpose::Quiet => {}
             }
             return;
         }
-        self.violation(invalid.code, invalid.error.message.clone());
+        self.violation(invalid.code, &[&invalid.error.message]);
         if let (false, Some(id), true) = (invalid.is_answer, &invalid.id, self.revision.server_may_ask()) {
             let text = message::write_error(Some(id), &invalid.error);
             self.post(text, None, Role::OneWay);
@@ -71,10 +75,10 @@ impl Client {
             match ended {
                 Ended::Status(status, body) => {
                     let message =
-                        format!("a notification or an answer: {}", super::call::status_message(status, &body));
-                    self.violation("http_status", message);
+                        words::join(&["a notification or an answer: ", &super::call::status_message(status, &body)]);
+                    self.violation("http_status", &[&message]);
                 }
-                Ended::Failed(reason) => self.violation("disconnected", reason),
+                Ended::Failed(reason) => self.violation("disconnected", &[&reason]),
                 Ended::Complete | Ended::Foreign(_) => {}
             }
             return;
@@ -120,7 +124,7 @@ impl Client {
         let wire = named.or_else(|| self.by_stream.get(&stream).copied().filter(|_| loose));
         let Some(found) = wire.and_then(|wire| self.drop_wire(wire)) else {
             if let Some(id) = id.filter(|_| self.config.own_streams) {
-                self.spoiled = Some((stream, format!("an answer to {}, which nobody waits for", id.as_json())));
+                self.spoiled = Some((stream, unawaited(id)));
             }
             self.unmatched(id, number, answer, now);
             return;
@@ -153,21 +157,27 @@ impl Client {
         match (id, answer) {
             (None, Err(error)) => {
                 if self.config.own_streams || !self.opening_error(&error, now) {
-                    let message = format!("an error about no request: {} ({})", error.message, error.code);
-                    self.violation("peer_error", message);
+                    let message = words::join(&[
+                        "an error about no request: ",
+                        &error.message,
+                        " (",
+                        &words::integer(error.code),
+                        ")",
+                    ]);
+                    self.violation("peer_error", &[&message]);
                 }
             }
             (Some(id), _) => {
-                self.violation("unknown_response", format!("an answer to {}, which nobody waits for", id.as_json()));
+                self.violation("unknown_response", &[&unawaited(id)]);
             }
-            (None, Ok(_)) => self.violation("unknown_response", "an answer to no request"),
+            (None, Ok(_)) => self.violation("unknown_response", &["an answer to no request"]),
         }
     }
 
     /// A request of the server.
     fn asked(&mut self, id: Id, method: &str, params: Option<&str>) {
         if !self.revision.server_may_ask() && self.is_ready() {
-            self.violation("unexpected_message", format!("the server sent the request {method}"));
+            self.violation("unexpected_message", &["the server sent the request ", method]);
             return;
         }
         if method == "ping" {
@@ -217,7 +227,7 @@ impl Client {
         };
         let is_number = |value: &&str| value.starts_with(|c: char| c == '-' || c.is_ascii_digit());
         let Some(progress) = progress.filter(is_number) else {
-            self.violation("invalid_message", "progress without a number");
+            self.violation("invalid_message", &["progress without a number"]);
             return;
         };
         if !self.calls.get(&handle).is_some_and(|call| call.options.progress) {

@@ -1,7 +1,6 @@
 //! What a server wants from the user: by a request of its own, or by a result that asks for input first. To hosts both
 //! look the same.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -12,6 +11,7 @@ use crate::message::{self, Id};
 use crate::revision::methods;
 use crate::table::Table;
 use crate::time::Millis;
+use crate::words;
 
 #[derive(Debug)]
 pub(super) enum Input {
@@ -51,7 +51,7 @@ impl Client {
     pub fn answer(&mut self, token: u64, answer: Answer, now: Millis) -> Result<(), Error> {
         self.check_open()?;
         let Some(input) = self.inputs.remove(&token) else {
-            return Err(Error::usage("unknown_token", format!("no input waits for {token}")));
+            return Err(Error::refused("unknown_token", &["no input waits for ", &words::digits(token)]));
         };
         match (input, answer) {
             (Input::Request(id), answer) => {
@@ -63,7 +63,7 @@ impl Client {
             }
             (Input::Round { handle, key }, Answer::Result(result)) => self.collect(handle, key, &result, now),
             (Input::Round { handle, .. }, Answer::Error(error)) => {
-                self.fail(handle, Error::usage("input_failed", format!("the input failed: {}", error.message)));
+                self.fail(handle, Error::refused("input_failed", &["the input failed: ", &error.message]));
             }
         }
         Ok(())
@@ -94,7 +94,7 @@ impl Client {
     /// The server takes a request back.
     pub(super) fn input_withdrawn(&mut self, id: &Id) {
         let same = |input: &Input| matches!(input, Input::Request(own) if own == id);
-        let found = self.inputs.iter().find(|(_, input)| same(input)).map(|(token, _)| *token);
+        let found = self.inputs.find_key(same);
         if let Some(token) = found {
             self.inputs.remove(&token);
             self.tell(Event::InputCancelled { token });
@@ -111,8 +111,7 @@ impl Client {
     /// Drops the inputs of a request that is over.
     pub(super) fn drop_round(&mut self, handle: u64) {
         let own = |input: &Input| matches!(input, Input::Round { handle: other, .. } if *other == handle);
-        let tokens: Vec<_> = self.inputs.iter().filter(|(_, input)| own(input)).map(|(token, _)| *token).collect();
-        for token in tokens {
+        while let Some(token) = self.inputs.find_key(own) {
             self.inputs.remove(&token);
             self.tell(Event::InputCancelled { token });
         }
@@ -126,14 +125,14 @@ impl Client {
         };
         let known = methods::any(&call.method);
         if known.is_some_and(|row| !row.may_need_input) {
-            let message = format!("{} cannot ask for input", call.method);
-            self.fail(handle, Error::invalid("invalid_result", message));
+            let message = words::join(&[&call.method, " cannot ask for input"]);
+            self.fail(handle, Error::broken("invalid_result", &[&message]));
             return;
         }
         call.rounds += 1;
         if call.rounds > max {
-            let message = format!("the server asked for input more than {max} times");
-            self.fail(handle, Error::Limit { code: "input_rounds", message });
+            let message = words::join(&["the server asked for input more than ", &words::digits(max.into()), " times"]);
+            self.fail(handle, Error::bound("input_rounds", &[&message]));
             return;
         }
         let [requests, state] = json::pick(result, ["inputRequests", "requestState"]);
@@ -158,8 +157,8 @@ impl Client {
 
     /// Reads the questions of a result: key, method, parameters.
     fn questions<'a>(&self, requests: Option<&'a str>, state: Option<&str>) -> Result<Vec<Question<'a>>, Error> {
-        let broken = |what: &str| Error::invalid("invalid_result", format!("the request for input is broken: {what}"));
-        if state.is_some_and(|state| json::string(state).is_none()) {
+        let broken = |what: &str| Error::broken("invalid_result", &["the request for input is broken: ", what]);
+        if state.is_some_and(|state| !json::is_string(state)) {
             return Err(broken("requestState: not a string"));
         }
         if requests.is_none() && state.is_none() {
@@ -175,15 +174,15 @@ impl Client {
                 return Err(broken("a method is missing"));
             };
             if params.is_some_and(|params| !json::is_object(params)) || questions.iter().any(|known| known.0 == key) {
-                return Err(broken(&format!("inputRequests.{key}")));
+                return Err(broken(&words::join(&["inputRequests.", &key])));
             }
             if let Some(error) = self.revision.refusal(&method, params, &self.config.capabilities) {
-                return Err(Error::usage("unsupported", error.message));
+                return Err(Error::refused("unsupported", &[&error.message]));
             }
             questions.push((key.into_owned(), method.into_owned(), params));
         }
         if self.inputs.len() + questions.len() > self.config.limits.pending_calls {
-            return Err(Error::Limit { code: "too_many_calls", message: "too many inputs are pending".to_string() });
+            return Err(Error::bound("too_many_calls", &["too many inputs are pending"]));
         }
         Ok(questions)
     }

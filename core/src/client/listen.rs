@@ -1,7 +1,6 @@
 //! `subscriptions/listen` where the revision does not have it: by one subscription for each resource. Changes of lists come
 //! unasked there.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -9,6 +8,8 @@ use super::{Client, Event, Phase, Purpose};
 use crate::error::{Error, RpcError};
 use crate::json::{self, Object};
 use crate::revision::wire;
+use crate::table::Table;
+use crate::words;
 
 pub(super) const METHOD: &str = "subscriptions/listen";
 
@@ -34,14 +35,18 @@ impl Client {
         let offered = json::get(&self.offered, "resources").and_then(|resources| json::get(resources, "subscribe"));
         let mut uris: Vec<String> = Vec::new();
         if offered == Some("true") {
-            uris.extend(json::elements(wanted.unwrap_or("[]")).filter_map(json::string).map(|uri| uri.into_owned()));
-            uris.sort();
-            uris.dedup();
+            // In order and each once, by a table: a sort is a large piece of code.
+            let mut sorted = Table::default();
+            for uri in json::elements(wanted.unwrap_or("[]")).filter_map(json::string) {
+                sorted.insert(uri.into_owned(), ());
+            }
+            uris.extend(sorted.into_iter().map(|(uri, ())| uri));
         }
         let held: usize = self.calls.values().map(|call| call.uris.len()).sum();
         if held + uris.len() > self.config.limits.subscriptions {
-            let message = format!("more than {} subscriptions", self.config.limits.subscriptions);
-            self.fail(handle, Error::Limit { code: "too_many_calls", message });
+            let message =
+                words::join(&["more than ", &words::digits(self.config.limits.subscriptions as u64), " subscriptions"]);
+            self.fail(handle, Error::bound("too_many_calls", &[&message]));
             return;
         }
         for uri in &uris {
@@ -112,29 +117,32 @@ impl Client {
                 _ => Vec::new(),
             };
         }
-        let listening = self.calls.iter().filter(|(_, call)| matches!(call.phase, Phase::Listening { .. }));
-        if method == "notifications/resources/updated" {
-            let uri = json::get_string(params, "uri").unwrap_or_default();
-            let covers = |wanted: &String| {
-                uri.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || below(wanted, rest))
-            };
-            return listening.filter(|(_, call)| call.uris.iter().any(covers)).map(|(handle, _)| *handle).collect();
-        }
-        let Some((_, member)) = LISTS.iter().find(|(list, _)| *list == method) else { return Vec::new() };
-        let wants = |params: &str| {
-            json::get(params, "notifications").and_then(|filter| json::get(filter, member)) == Some("true")
+        let uri = json::get_string(params, "uri").unwrap_or_default();
+        let covers = |wanted: &String| {
+            uri.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || below(wanted, rest))
         };
-        listening.filter(|(_, call)| call.params.as_deref().is_some_and(wants)).map(|(handle, _)| *handle).collect()
+        let member = LISTS.iter().find(|(list, _)| *list == method).map(|(_, member)| *member);
+        let mut found = Vec::new();
+        for (handle, call) in self.calls.iter().filter(|(_, call)| matches!(call.phase, Phase::Listening { .. })) {
+            let filter = call.params.as_deref().and_then(|params| json::get(params, "notifications"));
+            let wanted = match member {
+                Some(member) => filter.and_then(|filter| json::get(filter, member)) == Some("true"),
+                None => method == "notifications/resources/updated" && call.uris.iter().any(covers),
+            };
+            if wanted {
+                found.push(*handle);
+            }
+        }
+        found
     }
 
-    /// Ends the subscriptions that no other listening request holds.
+    /// Ends the subscriptions that no other listening request holds, of one that is about to end.
     pub(super) fn unsubscribe(&mut self, handle: u64) {
-        let Some(call) = self.calls.get(&handle) else {
-            return;
-        };
-        let held = |uri: &String| self.calls.iter().any(|(other, call)| *other != handle && call.uris.contains(uri));
-        let over: Vec<_> = call.uris.iter().filter(|uri| !held(uri)).cloned().collect();
-        for uri in over {
+        let uris = self.calls.get_mut(&handle).map(|call| core::mem::take(&mut call.uris));
+        for uri in uris.unwrap_or_default() {
+            if self.calls.values().any(|call| call.uris.contains(&uri)) {
+                continue;
+            }
             let params = Object::new().string("uri", &uri).finish();
             self.send_request(Purpose::Quiet, "resources/unsubscribe", Some(params));
         }

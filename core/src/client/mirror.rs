@@ -1,7 +1,6 @@
 //! Arguments of tools that are repeated as HTTP headers: which tools ask for it, and what a call then says.
 
 use alloc::borrow::Cow;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -37,7 +36,7 @@ impl Client {
                 }
                 Err(why) => {
                     dropped = true;
-                    self.violation("invalid_result", format!("the tool `{name}` is left out: {why}"));
+                    self.violation("invalid_result", &["the tool `", &name, "` is left out: ", &why]);
                 }
             }
         }

@@ -11,8 +11,6 @@ mod mirror;
 mod opening;
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::mem;
@@ -28,8 +26,9 @@ use crate::link::marks;
 use crate::message::{self, Id};
 use crate::revision::open::{Ask, Extra, Plan, Speaker};
 use crate::revision::{Revision, methods};
-use crate::table::{Alarms, Table};
+use crate::table::{Alarms, Queue, Table};
 use crate::time::Millis;
+use crate::words;
 use call::{Call, Phase};
 use inputs::Input;
 use opening::State;
@@ -76,7 +75,7 @@ pub struct Client {
     next_token: u64,
     calls: Table<u64, Box<Call>>,
     /// Requests and notifications that wait for the connection to open, in order.
-    queue: VecDeque<Early>,
+    queue: Vec<Early>,
     wires: Table<u64, Wire>,
     by_stream: Table<u64, u64>,
     forgotten: Table<u64, ()>,
@@ -90,7 +89,7 @@ pub struct Client {
     violations: u32,
     /// The last stream with something unusable in it, and what that was.
     spoiled: Option<(u64, String)>,
-    out: VecDeque<Output>,
+    out: Queue<Output>,
 }
 
 #[derive(Debug)]
@@ -135,7 +134,7 @@ impl Client {
             next_stream: 1,
             next_token: 1,
             calls: Table::default(),
-            queue: VecDeque::new(),
+            queue: Vec::new(),
             wires: Table::default(),
             by_stream: Table::default(),
             forgotten: Table::default(),
@@ -145,7 +144,7 @@ impl Client {
             mirrored: Table::default(),
             violations: 0,
             spoiled: None,
-            out: VecDeque::new(),
+            out: Queue::default(),
         }
     }
 
@@ -156,7 +155,7 @@ impl Client {
     pub fn start(&mut self, now: Millis) -> Result<(), Error> {
         self.check_open()?;
         if !matches!(self.state, State::Idle) {
-            return Err(Error::usage("already_started", "the client was started before"));
+            return Err(Error::refused("already_started", &["the client was started before"]));
         }
         self.ask(self.config.plan.first(), now);
         Ok(())
@@ -176,14 +175,14 @@ impl Client {
     ) -> Result<(), Error> {
         self.check_open()?;
         if self.calls.contains_key(&handle) {
-            return Err(Error::usage("usage", format!("handle {handle} is in use")));
+            return Err(Error::refused("usage", &["handle ", &words::digits(handle), " is in use"]));
         }
         if method == "initialize" || method.starts_with("notifications/") {
-            return Err(Error::usage("unsupported", format!("{method} is no request of a user")));
+            return Err(Error::refused("unsupported", &[method, " is no request of a user"]));
         }
         if self.calls.len() >= self.config.limits.pending_calls {
-            let message = format!("{} requests are pending already", self.calls.len());
-            return Err(Error::Limit { code: "too_many_calls", message });
+            let message = [&*words::digits(self.calls.len() as u64), " requests are pending already"];
+            return Err(Error::bound("too_many_calls", &message));
         }
         if self.is_ready() {
             self.check_method(method)?;
@@ -192,7 +191,7 @@ impl Client {
         if self.is_ready() {
             self.dispatch(handle, now);
         } else {
-            self.queue.push_back(Early::Call(handle));
+            self.queue.push(Early::Call(handle));
         }
         Ok(())
     }
@@ -216,20 +215,19 @@ impl Client {
         self.check_open()?;
         let own = matches!(method, "notifications/initialized" | "notifications/cancelled");
         if own || methods::any(method).is_some_and(|row| row.kind == methods::Kind::Request) {
-            return Err(Error::usage("unsupported", format!("{method} is no notification of a user")));
+            return Err(Error::refused("unsupported", &[method, " is no notification of a user"]));
         }
         // What was not declared is not used (LIFE-014).
         let roots = json::get(&self.config.capabilities, "roots").and_then(|roots| json::get(roots, "listChanged"));
         if method == "notifications/roots/list_changed" && roots != Some("true") {
-            return Err(Error::usage("unsupported", "changes of roots need the capability `roots.listChanged`"));
+            return Err(Error::refused("unsupported", &["changes of roots need the capability `roots.listChanged`"]));
         }
         if self.is_ready() {
             self.send_notification(method, params.as_deref());
         } else if self.queue.len() >= self.config.limits.pending_calls {
-            let message = "too much waits for the connection to open".to_string();
-            return Err(Error::Limit { code: "queue_full", message });
+            return Err(Error::bound("queue_full", &["too much waits for the connection to open"]));
         } else {
-            self.queue.push_back(Early::Notification(method.to_string(), params));
+            self.queue.push(Early::Notification(method.to_string(), params));
         }
         Ok(())
     }
@@ -261,7 +259,7 @@ impl Client {
 
     /// What is to be done, in order.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.out.pop_front()
+        self.out.pop()
     }
 
     /// The next deadline.
@@ -294,20 +292,18 @@ impl Client {
     }
 
     /// Reports that the server broke a rule; one that does nothing else is reported so many times only.
-    pub(crate) fn violation(&mut self, code: &'static str, message: impl Into<String>) {
+    pub(crate) fn violation(&mut self, code: &'static str, message: &[&str]) {
         self.violations += 1;
         if self.violations > VIOLATIONS {
             return;
         }
-        if self.violations == VIOLATIONS {
-            let message = format!("{VIOLATIONS} faults of the server were reported; more are not");
-            return self.tell(Event::Violation { code, message });
-        }
-        self.tell(Event::Violation { code, message: message.into() });
+        let last: &[&str] = &[&words::digits(VIOLATIONS.into()), " faults of the server were reported; more are not"];
+        let message = if self.violations == VIOLATIONS { last } else { message };
+        self.tell(Event::Violation { code, message: words::join(message) });
     }
 
     fn check_open(&self) -> Result<(), Error> {
-        if self.is_closed() { Err(Error::usage("closed", "the connection is closed")) } else { Ok(()) }
+        if self.is_closed() { Err(Error::refused("closed", &["the connection is closed"])) } else { Ok(()) }
     }
 
     /// A method that other revisions have but this one does not; unheard-of methods belong to extensions and pass.
@@ -316,7 +312,7 @@ impl Client {
         if here || methods::any(method).is_none() {
             return Ok(());
         }
-        Err(Error::usage("unsupported", format!("revision {} has no {method}", self.revision)))
+        Err(Error::refused("unsupported", &["revision ", self.revision.label(), " has no ", method]))
     }
 
     fn speaker(&self) -> Speaker<'_> {
@@ -324,7 +320,7 @@ impl Client {
     }
 
     fn tell(&mut self, event: Event) {
-        self.out.push_back(Output::Event(event));
+        self.out.push(Output::Event(event));
     }
 
     fn trace(&mut self, sent: bool, text: &str) {
@@ -340,7 +336,7 @@ impl Client {
         let (target, mirrored) = (None, Vec::new());
         self.trace(true, &text);
         let outgoing = Outgoing { stream, text, method, target, mirrored, revision: self.revision, role };
-        self.out.push_back(Output::Send(outgoing));
+        self.out.push(Output::Send(Box::new(outgoing)));
         stream
     }
 
@@ -359,7 +355,8 @@ impl Client {
         let stream = if self.config.own_streams { self.new_stream() } else { 0 };
         let (method, revision) = (Some(method.to_string()), self.revision);
         self.trace(true, &text);
-        self.out.push_back(Output::Send(Outgoing { stream, text, method, target, mirrored, revision, role }));
+        let outgoing = Outgoing { stream, text, method, target, mirrored, revision, role };
+        self.out.push(Output::Send(Box::new(outgoing)));
         if self.config.own_streams {
             self.by_stream.insert(stream, wire);
         }
@@ -399,7 +396,7 @@ impl Client {
             return;
         }
         self.state = State::Closed;
-        for handle in self.calls.keys().copied().collect::<Vec<_>>() {
+        while let Some(handle) = self.calls.first() {
             self.fail(handle, Error::Disconnected(message.to_string()));
         }
         for (token, _) in mem::take(&mut self.inputs) {
@@ -413,7 +410,7 @@ impl Client {
     }
 
     fn cancelled_notification(wire: u64, reason: Option<&str>) -> String {
-        let params = Object::new().number("requestId", wire);
+        let params = Object::new().raw("requestId", &words::digits(wire));
         let params = match reason {
             Some(reason) if !reason.is_empty() => params.string("reason", reason),
             _ => params,
@@ -431,7 +428,7 @@ impl Client {
             self.post(text, Some("notifications/cancelled"), Role::OneWay);
         }
         if self.config.own_streams {
-            self.out.push_back(Output::Abort(found.stream));
+            self.out.push(Output::Abort(found.stream));
         }
     }
 

@@ -1,6 +1,5 @@
 //! Opening the connection: asks what the table in `revision` says, and tells it what came back.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use core::mem;
 
@@ -11,6 +10,7 @@ use crate::model;
 use crate::revision::Revision;
 use crate::revision::open::{self, Ask, Outcome, Step};
 use crate::time::Millis;
+use crate::words;
 
 /// Questions in one opening: a server that always corrects us must not keep us asking.
 const QUESTIONS: u8 = 5;
@@ -77,7 +77,7 @@ impl Client {
         }
         let found = self.forget(wire).filter(|_| self.config.own_streams);
         if let Some(found) = found {
-            self.out.push_back(Output::Abort(found.stream));
+            self.out.push(Output::Abort(found.stream));
         }
         self.step(ask, Outcome::Silence, now);
     }
@@ -158,7 +158,7 @@ impl Client {
             return;
         }
         if let Err(problem) = model::result(ask.method(), result) {
-            self.shut("invalid_result", &format!("the answer to initialize is broken: {problem}"));
+            self.shut("invalid_result", &words::join(&["the answer to initialize is broken: ", &problem]));
             return;
         }
         let method = "notifications/initialized";

@@ -1,6 +1,5 @@
 //! The client as hosts see it.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -13,6 +12,7 @@ use crate::link::client_http::{Fetch, HttpClient, HttpOutput};
 use crate::link::client_pipe::{PipeClient, PipeOutput};
 use crate::link::headers::Headers;
 use crate::time::Millis;
+use crate::words;
 
 /// Numbers beyond this are not exact in every host.
 const MAX_NUMBER: u64 = 1 << 53;
@@ -24,8 +24,8 @@ pub struct FlatClient {
     nesting: usize,
 }
 
-fn usage(message: impl Into<String>) -> FlatError {
-    FlatError { code: "usage", message: message.into() }
+fn usage(message: &[&str]) -> FlatError {
+    FlatError { code: "usage", message: words::join(message) }
 }
 
 impl FlatClient {
@@ -78,7 +78,7 @@ impl FlatClient {
         now: u64,
     ) -> Records {
         if handle == 0 || handle >= MAX_NUMBER {
-            return Err(usage("a handle is a number from 1 to 2^53 - 1"));
+            return Err(usage(&["a handle is a number from 1 to 2^53 - 1"]));
         }
         let params = self.object("params", params.into())?;
         let options = self.options(options)?;
@@ -100,11 +100,13 @@ impl FlatClient {
     /// # Errors
     /// `unknown_token`, `usage`, `closed`.
     pub fn answer(&mut self, token: u64, outcome: &str, now: u64) -> Records {
-        json::check(outcome, self.nesting).map_err(|fault| usage(fault.message()))?;
+        json::check(outcome, self.nesting).map_err(|fault| usage(&[fault.message()]))?;
         let answer = match json::pick(outcome, ["result", "error"]) {
             [Some(result), None] if json::is_object(result) => Answer::Result(result.to_string()),
-            [None, Some(error)] => Answer::Error(RpcError::read(error).ok_or_else(|| usage("no such error object"))?),
-            _ => return Err(usage("an outcome has a `result` object or an `error`")),
+            [None, Some(error)] => {
+                Answer::Error(RpcError::read(error).ok_or_else(|| usage(&["no such error object"]))?)
+            }
+            _ => return Err(usage(&["an outcome has a `result` object or an `error`"])),
         };
         self.machine(now).answer(token, answer, Millis(now))?;
         Ok(self.drain())
@@ -187,16 +189,19 @@ impl FlatClient {
     fn pipe(&mut self) -> Result<&mut PipeClient, FlatError> {
         match &mut self.link {
             Link::Pipe(pipe) => Ok(pipe),
-            Link::Http { .. } => Err(usage("this client has no pipe")),
+            Link::Http { .. } => Err(usage(&["this client has no pipe"])),
         }
     }
 
     /// The HTTP link; a stream that is over is left alone, one that never was is an error.
     fn http(&mut self, stream: u64) -> Result<&mut HttpClient, FlatError> {
         match &mut self.link {
-            Link::Pipe(_) => Err(usage("this client has no HTTP")),
+            Link::Pipe(_) => Err(usage(&["this client has no HTTP"])),
             Link::Http { client, .. } if client.knows_stream(stream) => Ok(client),
-            Link::Http { .. } => Err(FlatError::new("unknown_stream", format!("no fetch had the number {stream}"))),
+            Link::Http { .. } => Err(FlatError::new(
+                "unknown_stream",
+                words::join(&["no fetch had the number ", &words::digits(stream)]),
+            )),
         }
     }
 
@@ -204,9 +209,9 @@ impl FlatClient {
         if text.is_empty() || text == "null" {
             return Ok(None);
         }
-        json::check(&text, self.nesting).map_err(|fault| usage(format!("`{what}`: {}", fault.message())))?;
+        json::check(&text, self.nesting).map_err(|fault| usage(&["`", what, "`: ", fault.message()]))?;
         if !json::is_object(&text) {
-            return Err(usage(format!("`{what}` must be an object")));
+            return Err(usage(&["`", what, "` must be an object"]));
         }
         Ok(Some(text))
     }
@@ -215,7 +220,7 @@ impl FlatClient {
         let Some(text) = self.object("options", text.to_string())? else {
             return Ok(Options::default());
         };
-        config::options(&text).map_err(|why| usage(format!("`options`: {why}")))
+        config::options(&text).map_err(|why| usage(&["`options`: ", &why]))
     }
 
     fn drain(&mut self) -> Vec<Record> {
@@ -224,7 +229,7 @@ impl FlatClient {
             Link::Pipe(pipe) => {
                 while let Some(output) = pipe.poll_output() {
                     records.push(match output {
-                        PipeOutput::Write(line) => record("write", 0, "", line),
+                        PipeOutput::Write(line) => record("write", 0, String::new(), line),
                         PipeOutput::Close => Record::new("close", 0),
                         PipeOutput::Event(event) => event_record(event),
                     });
@@ -247,35 +252,42 @@ impl FlatClient {
     }
 }
 
-fn record(kind: &'static str, id: u64, name: impl Into<String>, text: impl Into<String>) -> Record {
-    Record { id, name: name.into(), text: text.into().into_bytes(), ..Record::new(kind, 0) }
+fn record(kind: &'static str, id: u64, name: String, text: String) -> Record {
+    Record { id, name, text: text.into_bytes(), ..Record::new(kind, 0) }
 }
 
 fn fetch_record(fetch: Fetch, url: &str) -> Record {
-    let headers: Vec<_> = fetch
-        .headers
-        .iter()
-        .map(|(name, value)| json::array([json::quote(name).as_str(), json::quote(value).as_str()]))
-        .collect();
-    let body = fetch.body.map_or_else(|| "null".to_string(), |body| json::quote(&body));
-    let text = Object::with_capacity(body.len() + 400)
-        .raw("url", url)
-        .raw("headers", &json::array(headers.iter().map(String::as_str)))
-        .raw("body", &body);
-    Record { stream: fetch.stream, ..record("fetch", 0, fetch.method, text.finish()) }
+    let mut headers = String::from("[");
+    for (name, value) in fetch.headers.iter() {
+        headers.push_str(if headers.len() > 1 { ",[" } else { "[" });
+        json::push_string(&mut headers, name);
+        headers.push(',');
+        json::push_string(&mut headers, value);
+        headers.push(']');
+    }
+    headers.push(']');
+    let text = Object::with_capacity(fetch.body.as_deref().map_or(0, str::len) + 400).raw("url", url);
+    let text = text.raw("headers", &headers);
+    let text = match &fetch.body {
+        Some(body) => text.string("body", body),
+        None => text.raw("body", "null"),
+    };
+    Record { stream: fetch.stream, ..record("fetch", 0, fetch.method.to_string(), text.finish()) }
 }
 
 fn event_record(event: Event) -> Record {
-    match event {
-        Event::Ready { revision, about } => record("ready", 0, revision.label(), about),
-        Event::Result { handle, result } => record("result", handle, "", result),
-        Event::Failed { handle, error } => record("error", handle, error.code(), error.to_json()),
-        Event::Progress { handle, progress } => record("progress", handle, "", progress),
-        Event::Input { token, method, params } => record("input", token, method, params),
-        Event::InputCancelled { token } => record("input_cancelled", token, "", ""),
-        Event::Notice { handle, method, params } => record("notice", handle, method, params),
-        Event::Trace { sent, text } => record("trace", 0, direction(sent), text),
-        Event::Violation { code, message } => record("violation", 0, code, message),
-        Event::Closed { code, message } => record("closed", 0, code, message),
-    }
+    let none = String::new;
+    let (kind, id, name, text) = match event {
+        Event::Ready { revision, about } => ("ready", 0, revision.label().to_string(), about),
+        Event::Result { handle, result } => ("result", handle, none(), result),
+        Event::Failed { handle, error } => ("error", handle, error.code().to_string(), error.to_json()),
+        Event::Progress { handle, progress } => ("progress", handle, none(), progress),
+        Event::Input { token, method, params } => ("input", token, method, params),
+        Event::InputCancelled { token } => ("input_cancelled", token, none(), none()),
+        Event::Notice { handle, method, params } => ("notice", handle, method, params),
+        Event::Trace { sent, text } => ("trace", 0, direction(sent).to_string(), text),
+        Event::Violation { code, message } => ("violation", 0, code.to_string(), message),
+        Event::Closed { code, message } => ("closed", 0, code.to_string(), message),
+    };
+    record(kind, id, name, text)
 }

@@ -4,7 +4,7 @@ mod config;
 mod http1;
 mod server;
 
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::Error;
@@ -69,7 +69,7 @@ impl FlatError {
 
 impl From<Error> for FlatError {
     fn from(error: Error) -> Self {
-        Self { code: error.code(), message: error.to_string() }
+        Self { code: error.code(), message: error.message() }
     }
 }
 

@@ -18,7 +18,9 @@ pub use fingerprint::{fingerprint, same};
 pub use scanner::{MAX_NESTING, Scanner};
 pub(crate) use text::push_line;
 pub use text::{one_line, push_string, quote, unescape};
-pub use walk::{Elements, Members, elements, get, get_string, integer, is_array, is_object, members, pick, string};
+pub use walk::{
+    Elements, Members, elements, get, get_string, integer, is_array, is_object, is_string, members, pick, string,
+};
 pub use write::{Object, array};
 
 /// Why text is not acceptable JSON.

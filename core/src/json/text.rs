@@ -1,7 +1,6 @@
 //! Strings: their escapes, undone and made.
 
 use alloc::borrow::Cow;
-use alloc::format;
 use alloc::string::String;
 
 use super::scanner::hex4;
@@ -64,7 +63,12 @@ pub fn push_string(out: &mut String, text: &str) {
             b'\n' => out.push_str("\\n"),
             b'\r' => out.push_str("\\r"),
             b'\t' => out.push_str("\\t"),
-            other => out.push_str(&format!("\\u{other:04x}")),
+            other => {
+                // Below 0x20, so the third digit is 0 or 1.
+                out.push_str("\\u00");
+                out.push(char::from(b'0' + (other >> 4)));
+                out.push(char::from(b"0123456789abcdef"[usize::from(other & 15)]));
+            }
         }
     }
     out.push_str(&text[plain..]);

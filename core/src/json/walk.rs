@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 
 use super::scanner::{MAX_NESTING, Scanner};
 use super::unescape;
+use crate::words;
 
 /// The members of an object that was checked, in order.
 #[derive(Debug)]
@@ -73,12 +74,17 @@ impl<'a> Iterator for Elements<'a> {
 #[must_use]
 pub fn pick<'a, const N: usize>(object: &'a str, names: [&str; N]) -> [Option<&'a str>; N] {
     let mut found = [None; N];
+    find(object, &names, &mut found);
+    found
+}
+
+fn find<'a>(object: &'a str, names: &[&str], found: &mut [Option<&'a str>]) {
     for (key, value) in members(object) {
-        if let Some(at) = names.iter().position(|name| *name == key) {
-            found[at] = Some(value);
+        let mut slots = names.iter().zip(&mut *found);
+        if let Some((_, slot)) = slots.find(|(name, _)| **name == key) {
+            *slot = Some(value);
         }
     }
-    found
 }
 
 /// The value of one member.
@@ -90,7 +96,7 @@ pub fn get<'a>(object: &'a str, name: &str) -> Option<&'a str> {
 /// The text of a string value; nothing when it is no string.
 #[must_use]
 pub fn string(value: &str) -> Option<Cow<'_, str>> {
-    let inner = value.trim().strip_prefix('"')?.strip_suffix('"')?;
+    let inner = value.trim_ascii().strip_prefix('"')?.strip_suffix('"')?;
     Some(unescape(inner))
 }
 
@@ -103,17 +109,23 @@ pub fn get_string<'a>(object: &'a str, name: &str) -> Option<Cow<'a, str>> {
 /// A whole number that fits; nothing for anything else.
 #[must_use]
 pub fn integer(value: &str) -> Option<i64> {
-    value.trim().parse().ok()
+    words::read_integer(value.trim_ascii())
 }
 
 /// Whether checked text is an object.
 #[must_use]
 pub fn is_object(value: &str) -> bool {
-    value.trim_start().starts_with('{')
+    value.trim_ascii_start().starts_with('{')
+}
+
+/// Whether checked text is a string.
+#[must_use]
+pub fn is_string(value: &str) -> bool {
+    value.trim_ascii_start().starts_with('"')
 }
 
 /// Whether checked text is an array.
 #[must_use]
 pub fn is_array(value: &str) -> bool {
-    value.trim_start().starts_with('[')
+    value.trim_ascii_start().starts_with('[')
 }

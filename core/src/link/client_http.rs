@@ -4,8 +4,6 @@
 mod reopen;
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -15,8 +13,9 @@ use crate::client::{Client, Config, Ended, Event, Outgoing, Output, Role};
 use crate::error::code;
 use crate::limits::Limits;
 use crate::message::{self, Message, Parsed};
-use crate::table::{Alarms, Table};
+use crate::table::{Alarms, Queue, Table};
 use crate::time::Millis;
+use crate::words;
 use reopen::{Resume, Unasked};
 
 const JSON: &str = "application/json";
@@ -119,7 +118,7 @@ pub struct HttpClient {
     lingering: Alarms,
     /// The end of everything, held back until the session is ended.
     closed: Option<(Event, Millis)>,
-    out: VecDeque<HttpOutput>,
+    out: Queue<HttpOutput>,
     now: Millis,
 }
 
@@ -142,7 +141,7 @@ impl HttpClient {
             resumes: Table::default(),
             lingering: Alarms::default(),
             closed: None,
-            out: VecDeque::new(),
+            out: Queue::default(),
             now: Millis(0),
         }
     }
@@ -275,7 +274,7 @@ impl HttpClient {
         }
         self.reopen_due();
         if self.closed.as_ref().is_some_and(|(_, at)| *at <= now) {
-            for stream in self.exchanges.keys().copied().collect::<Vec<_>>() {
+            while let Some(stream) = self.exchanges.first() {
                 self.abort(stream);
             }
             self.say_closed();
@@ -293,17 +292,17 @@ impl HttpClient {
     /// What is to be done, in order.
     pub fn poll_output(&mut self) -> Option<HttpOutput> {
         self.pump();
-        self.out.pop_front()
+        self.out.pop()
     }
 
     /// Turns what the machine wants into exchanges.
     fn pump(&mut self) {
         while let Some(output) = self.client.poll_output() {
             match output {
-                Output::Send(outgoing) => self.send(outgoing),
+                Output::Send(outgoing) => self.send(*outgoing),
                 Output::Abort(stream) => self.abort(stream),
                 Output::Event(event @ Event::Closed { .. }) => self.say_farewell(event),
-                Output::Event(event) => self.out.push_back(HttpOutput::Event(event)),
+                Output::Event(event) => self.out.push(HttpOutput::Event(event)),
             }
         }
     }
@@ -315,7 +314,7 @@ impl HttpClient {
         }
         let mut headers = self.headers.clone();
         headers.push("content-type", JSON);
-        headers.push("accept", &format!("{JSON}, {SSE}"));
+        headers.push("accept", &words::join(&[JSON, ", ", SSE]));
         if role != Role::Opening && revision.sends_version() {
             headers.push(VERSION, revision.label());
         }
@@ -327,7 +326,7 @@ impl HttpClient {
                 headers.push("mcp-name", &headers::encode_value(target));
             }
             for (name, value) in &mirrored {
-                headers.push(&format!("mcp-param-{name}"), &headers::encode_value(value));
+                headers.push(&words::join(&["mcp-param-", name]), &headers::encode_value(value));
             }
         }
         if let Some(session) = &self.session {
@@ -338,7 +337,7 @@ impl HttpClient {
         }
         let in_session = self.session.is_some();
         self.exchanges.insert(stream, Box::new(Exchange::new(Of::Message(role), in_session)));
-        self.out.push_back(HttpOutput::Fetch(Fetch { stream, method: "POST", headers, body: Some(text) }));
+        self.out.push(HttpOutput::Fetch(Fetch { stream, method: "POST", headers, body: Some(text) }));
     }
 
     /// The whole body of an answer that is no event stream.
@@ -346,7 +345,7 @@ impl HttpClient {
         let now = self.now;
         let text = body.trim_ascii();
         let reads_json = is_json || text.starts_with(b"{") || text.starts_with(b"[");
-        let start = || String::from_utf8_lossy(&text[..text.len().min(800)]).into_owned();
+        let start = || words::lossy(&text[..text.len().min(800)]);
         if (200..300).contains(&status) {
             let ended = if text.is_empty() {
                 Ended::Complete
@@ -378,7 +377,7 @@ impl HttpClient {
         self.session = None;
         self.unasked = Unasked::default();
         self.resumes.clear();
-        for other in self.exchanges.keys().copied().collect::<Vec<_>>() {
+        while let Some(other) = self.exchanges.first() {
             self.abort(other);
         }
         if core::mem::replace(&mut self.lost, true) {
@@ -393,7 +392,7 @@ impl HttpClient {
         let message_exchange =
             self.exchanges.get(&stream).is_some_and(|exchange| matches!(exchange.of, Of::Message(_)));
         if self.exchanges.contains_key(&stream) {
-            self.client.violation(code, message);
+            self.client.violation(code, &[message]);
             self.abort(stream);
         }
         if message_exchange {
@@ -404,7 +403,7 @@ impl HttpClient {
     fn abort(&mut self, stream: u64) {
         self.lingering.clear(stream);
         if self.exchanges.remove(&stream).is_some() {
-            self.out.push_back(HttpOutput::Abort(stream));
+            self.out.push(HttpOutput::Abort(stream));
         }
         if let Some(via) = self.resumes.remove(&stream).and_then(|resume| resume.via) {
             self.abort(via);
@@ -413,7 +412,7 @@ impl HttpClient {
 
     /// Ends what is open; the session, if there is one, by telling the server (SESS-011).
     fn say_farewell(&mut self, event: Event) {
-        for stream in self.exchanges.keys().copied().collect::<Vec<_>>() {
+        while let Some(stream) = self.exchanges.first() {
             self.abort(stream);
         }
         self.unasked.reopen_at = None;
@@ -428,7 +427,7 @@ impl HttpClient {
 
     fn say_closed(&mut self) {
         if let Some((event, _)) = self.closed.take() {
-            self.out.push_back(HttpOutput::Event(event));
+            self.out.push(HttpOutput::Event(event));
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::client::{Client, Config, Event, Output};
 use crate::limits::Limits;
 use crate::message;
 use crate::time::Millis;
+use crate::words;
 
 /// One thing to do or to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +98,7 @@ fn take(client: &mut Client, limits: &Limits, line: Line<'_>, now: Millis) {
     if text.starts_with(b"{") || text.starts_with(b"[") {
         client.handle_message(0, 0, text, now);
     } else {
-        let start = String::from_utf8_lossy(&text[..text.len().min(200)]);
-        client.violation("stray_output", start.into_owned());
+        let start = words::lossy(&text[..text.len().min(200)]);
+        client.violation("stray_output", &[&start]);
     }
 }

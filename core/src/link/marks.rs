@@ -2,11 +2,11 @@
 //! (HDR-020 to HDR-039).
 
 use alloc::borrow::Cow;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::json;
+use crate::words;
 
 const MARK: &str = "x-mcp-header";
 /// How deep a schema is looked into; each level is one more walk over what is inside.
@@ -28,7 +28,7 @@ pub(crate) struct Mirrored {
 impl Mirrored {
     /// The header's name.
     pub(crate) fn header(&self) -> String {
-        format!("mcp-param-{}", self.name)
+        words::join(&["mcp-param-", &self.name])
     }
 
     /// The end of the header's name.
@@ -56,10 +56,18 @@ pub(crate) fn plain(value: &str) -> Option<String> {
     }
 }
 
+fn wrong(name: &str, what: &str) -> String {
+    words::join(&[MARK, " `", name, "` ", what])
+}
+
+fn has_mark(schema: &str) -> bool {
+    schema.split('x').skip(1).any(|rest| rest.starts_with(&MARK[1..]))
+}
+
 /// The marks in a schema, or what is wrong with one.
 pub(crate) fn marks(schema: &str) -> Result<Vec<Mirrored>, String> {
     let mut found = Vec::new();
-    if schema.contains(MARK) {
+    if has_mark(schema) {
         look(schema, &mut Vec::new(), true, 0, &mut found)?;
     }
     Ok(found)
@@ -73,7 +81,7 @@ fn look(
     found: &mut Vec<Mirrored>,
 ) -> Result<(), String> {
     if depth > DEPTH {
-        return if schema.contains(MARK) { Err(format!("{MARK} is nested too deeply")) } else { Ok(()) };
+        return if has_mark(schema) { Err(words::join(&[MARK, " is nested too deeply"])) } else { Ok(()) };
     }
     for (key, value) in json::members(schema) {
         let key = &*key;
@@ -100,13 +108,13 @@ fn look(
 fn mark(schema: &str, name: &str, path: &[String], reachable: bool, found: &[Mirrored]) -> Result<Mirrored, String> {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     let Some(name) = json::string(name).filter(|name| !name.is_empty() && name.bytes().all(token)) else {
-        return Err(format!("{MARK} must be a header name"));
+        return Err(words::join(&[MARK, " must be a header name"]));
     };
     if !reachable || path.is_empty() {
-        return Err(format!("{MARK} `{name}` is not on a plain property"));
+        return Err(wrong(&name, "is not on a plain property"));
     }
     if found.iter().any(|other| other.name.eq_ignore_ascii_case(&name)) {
-        return Err(format!("{MARK} `{name}` occurs twice"));
+        return Err(wrong(&name, "occurs twice"));
     }
     let kind = json::get(schema, "type").unwrap_or("null");
     let kinds: Vec<_> = match json::is_array(kind) {
@@ -117,13 +125,14 @@ fn mark(schema: &str, name: &str, path: &[String], reachable: bool, found: &[Mir
         [kind] if matches!(&**kind, "integer" | "string" | "boolean") => {
             Ok(Mirrored { name: name.into_owned(), path: path.to_vec() })
         }
-        _ => Err(format!("{MARK} `{name}` is neither on an integer, a string nor a boolean")),
+        _ => Err(wrong(&name, "is neither on an integer, a string nor a boolean")),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
 
     #[test]
     fn marks_are_found_on_plain_properties() {

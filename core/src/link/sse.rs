@@ -3,6 +3,8 @@
 use alloc::{string::String, vec::Vec};
 use core::mem;
 
+use crate::words;
+
 const BOM: &[u8] = b"\xef\xbb\xbf";
 /// A line buffer larger than this is given back once its line is done.
 const KEEP_BYTES: usize = 64 * 1024;
@@ -145,7 +147,7 @@ impl Parser {
             "event" => self.event.event = (!value.is_empty()).then(|| value.into()),
             "id" if !value.contains('\0') => self.event.id = Some(value.into()),
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
-                self.event.retry = value.parse().ok().or(self.event.retry);
+                self.event.retry = words::read_digits(value).or(self.event.retry);
             }
             _ => {}
         }

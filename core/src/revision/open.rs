@@ -2,13 +2,13 @@
 //! the revision that came out of it.
 
 use alloc::borrow::Cow;
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::{Era, Revision, methods, shape};
 use crate::error::{RpcError, code};
 use crate::json::{self, Object};
+use crate::words;
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -132,15 +132,15 @@ impl Plan {
     pub(crate) fn next(&self, ask: Ask, outcome: Outcome<'_>) -> Step {
         match (ask, outcome) {
             (Ask::Discover(_), Outcome::Result(result)) => match discovered(result) {
-                Some(versions) => self.enter(&versions),
+                Some(versions) => self.enter(versions),
                 None => self.fall_back("the answer to server/discover is no such result"),
             },
             (Ask::Discover(asked), Outcome::Error(error, status)) => match recognise(error, status) {
-                Some(Modern::Versions(versions)) => match self.choose(&versions) {
+                Some(Modern::Versions(versions)) => match self.choose(versions) {
                     // It refused what it lists: asking again would go on for ever.
-                    Some(revision) if revision == asked => unsupported(&versions),
+                    Some(revision) if revision == asked => unsupported(versions),
                     Some(revision) => ask_for(revision),
-                    None => unsupported(&versions),
+                    None => unsupported(versions),
                 },
                 Some(Modern::Other) => Step::Ready(asked),
                 None => self.fall_back(&error.message),
@@ -150,13 +150,13 @@ impl Plan {
             (Ask::Initialize(asked), Outcome::Result(result)) => self.initialized(asked, result),
             (Ask::Initialize(asked), Outcome::Error(error, _)) => {
                 let versions = error.data.as_deref().and_then(|data| json::get(data, "supported"));
-                let versions = versions.map(labels).unwrap_or_default();
-                match self.choose(&versions) {
+                let versions = versions.unwrap_or("[]");
+                match self.choose(versions) {
                     Some(revision) if revision != asked => ask_for(revision),
-                    _ if versions.is_empty() => {
-                        Step::Fail("opening_failed", format!("the server refused: {}", error.message))
+                    _ if labels(versions).next().is_none() => {
+                        Step::Fail("opening_failed", words::join(&["the server refused: ", &error.message]))
                     }
-                    _ => unsupported(&versions),
+                    _ => unsupported(versions),
                 }
             }
             (Ask::Initialize(_), Outcome::Foreign) => {
@@ -175,19 +175,21 @@ impl Plan {
         match wanted {
             Some(revision) => Step::Ready(revision),
             // LIFE-009
-            None => Step::Fail("version_unsupported", format!("the server wants revision `{label}`")),
+            None => Step::Fail("version_unsupported", words::join(&["the server wants revision `", &label, "`"])),
         }
     }
 
     fn fall_back(&self, why: &str) -> Step {
         match self.mode {
-            Mode::Modern => Step::Fail("opening_failed", format!("the server does not speak this revision: {why}")),
+            Mode::Modern => {
+                Step::Fail("opening_failed", words::join(&["the server does not speak this revision: ", why]))
+            }
             _ => Step::Ask(Ask::Initialize(Revision::NEWEST_LEGACY)),
         }
     }
 
     /// Enters the best of the versions that a server listed (VER-015, VER-028).
-    fn enter(&self, versions: &[String]) -> Step {
+    fn enter(&self, versions: &str) -> Step {
         match self.choose(versions) {
             Some(revision) if revision.is_stateless() => Step::Ready(revision),
             Some(revision) => Step::Ask(Ask::Initialize(revision)),
@@ -196,17 +198,17 @@ impl Plan {
     }
 
     /// The best version of a list that this plan allows.
-    fn choose(&self, versions: &[String]) -> Option<Revision> {
+    fn choose(&self, versions: &str) -> Option<Revision> {
         let allowed =
             |revision: &Revision| self.mode.allows(*revision) && self.pinned.is_none_or(|pinned| pinned == *revision);
-        let known = versions.iter().filter_map(|label| Revision::parse(label));
+        let known = labels(versions).filter_map(|label| Revision::parse(&label));
         known.filter(allowed).max()
     }
 
     /// The version to try once more when an open connection refuses its own (VER-004).
     pub(crate) fn correct(&self, error: &RpcError) -> Option<Revision> {
         match recognise(error, 0) {
-            Some(Modern::Versions(versions)) => self.choose(&versions).filter(|revision| revision.is_stateless()),
+            Some(Modern::Versions(versions)) => self.choose(versions).filter(|revision| revision.is_stateless()),
             _ => None,
         }
     }
@@ -216,21 +218,26 @@ fn ask_for(revision: Revision) -> Step {
     Step::Ask(if revision.is_stateless() { Ask::Discover(revision) } else { Ask::Initialize(revision) })
 }
 
-fn unsupported(versions: &[String]) -> Step {
-    let message = format!("no revision in common; the server names: {}", versions.join(", "));
+fn unsupported(versions: &str) -> Step {
+    let mut message = "no revision in common; the server names: ".to_string();
+    for (at, label) in labels(versions).enumerate() {
+        message.push_str(if at > 0 { ", " } else { "" });
+        message.push_str(&label);
+    }
     Step::Fail("version_unsupported", message)
 }
 
-fn labels(array: &str) -> Vec<String> {
-    json::elements(array).filter_map(json::string).map(Cow::into_owned).collect()
+/// The labels in an array.
+fn labels(array: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    json::elements(array).filter_map(json::string)
 }
 
-/// The versions in a DiscoverResult; nothing when it is none.
-fn discovered(result: &str) -> Option<Vec<String>> {
+/// The array of versions in a DiscoverResult; nothing when it is none.
+fn discovered(result: &str) -> Option<&str> {
     let [versions, capabilities] = json::pick(result, ["supportedVersions", "capabilities"]);
     let versions = versions.filter(|value| json::is_array(value))?;
     capabilities.filter(|value| json::is_object(value))?;
-    Some(labels(versions))
+    Some(versions)
 }
 
 /// Whether a probe's late result shows that its server is of the newer era after all.
@@ -244,19 +251,20 @@ pub(crate) fn is_undecided(status: u16) -> bool {
 }
 
 #[derive(Debug)]
-enum Modern {
-    Versions(Vec<String>),
+enum Modern<'a> {
+    /// An array of labels.
+    Versions(&'a str),
     Other,
 }
 
 /// A recognised modern error: one that only a server of the newer era can have sent (VER-012, VER-023).
-fn recognise(error: &RpcError, status: u16) -> Option<Modern> {
+fn recognise(error: &RpcError, status: u16) -> Option<Modern<'_>> {
     let data = error.data.as_deref().unwrap_or("null");
     match (error.code, status) {
         (-32022, _) => {
             let [supported, requested] = json::pick(data, ["supported", "requested"]);
-            requested.and_then(json::string)?;
-            supported.filter(|value| json::is_array(value)).map(|value| Modern::Versions(labels(value)))
+            requested.filter(|value| json::is_string(value))?;
+            supported.filter(|value| json::is_array(value)).map(Modern::Versions)
         }
         (-32021, _) => {
             json::get(data, "requiredCapabilities").filter(|value| json::is_object(value)).map(|_| Modern::Other)
@@ -347,15 +355,17 @@ impl Revision {
         };
         let meta = self.client_meta("{}", extra, speaker);
         if self.rules().era == Era::Modern || meta != "{}" {
-            text.truncate(text.trim_end().len() - 1);
-            let comma = if text.trim_end().ends_with('{') { "" } else { "," };
-            text.push_str(&format!(r#"{comma}"_meta":{meta}}}"#));
+            text.truncate(text.trim_ascii_end().len() - 1);
+            let comma = if text.trim_ascii_end().ends_with('{') { "" } else { "," };
+            for part in [comma, "\"_meta\":", &meta, "}"] {
+                text.push_str(part);
+            }
         }
         Some(text)
     }
 
     fn client_meta(self, own: &str, extra: &Extra<'_>, speaker: &Speaker<'_>) -> String {
-        let token = extra.token.map(|token| token.to_string());
+        let token = extra.token.map(words::digits);
         let mut ours: Vec<(&str, Cow<'_, str>)> = Vec::new();
         if let Some(token) = &token {
             ours.push(("progressToken", Cow::Borrowed(token)));
@@ -407,11 +417,11 @@ impl Revision {
             "elicitation/create" => "elicitation",
             "sampling/createMessage" => "sampling",
             "roots/list" => "roots",
-            _ => return Some(RpcError::new(code::METHOD_NOT_FOUND, format!("no such method: {method}"))),
+            _ => return Some(RpcError::new(code::METHOD_NOT_FOUND, words::join(&["no such method: ", method]))),
         };
         let declared = self.declare(capabilities);
         let Some(declared) = json::get(&declared, key).filter(|value| known && json::is_object(value)) else {
-            return Some(RpcError::new(code::METHOD_NOT_FOUND, format!("the client does not offer {method}")));
+            return Some(RpcError::new(code::METHOD_NOT_FOUND, words::join(&["the client does not offer ", method])));
         };
         if key == "elicitation" && self.rules().elicitation_modes {
             let mode = params.and_then(|params| json::get_string(params, "mode"));
@@ -426,7 +436,7 @@ impl Revision {
             if !offered {
                 return Some(RpcError::new(
                     code::INVALID_PARAMS,
-                    format!("the client does not offer the mode `{mode}`"),
+                    words::join(&["the client does not offer the mode `", mode, "`"]),
                 ));
             }
         }
@@ -488,6 +498,7 @@ impl Revision {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::format;
 
     const MODERN: Revision = Revision::NEWEST_MODERN;
     const LEGACY: Revision = Revision::NEWEST_LEGACY;

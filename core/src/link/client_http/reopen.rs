@@ -64,7 +64,7 @@ impl HttpClient {
         }
         let exchange = Exchange::new(of, self.session.is_some());
         self.exchanges.insert(stream, Box::new(exchange));
-        self.out.push_back(HttpOutput::Fetch(Fetch { stream, method, headers, body: None }));
+        self.out.push(HttpOutput::Fetch(Fetch { stream, method, headers, body: None }));
         stream
     }
 

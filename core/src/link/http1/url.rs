@@ -6,6 +6,8 @@ use alloc::{
 };
 use core::net::Ipv6Addr;
 
+use crate::words;
+
 /// An `http` or `https` URL, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
@@ -51,52 +53,135 @@ impl UrlFault {
     }
 }
 
+/// A URL's parts as they stand in its text.
+struct Parts<'a> {
+    tls: bool,
+    /// Without brackets.
+    host: &'a str,
+    bracketed: bool,
+    port: u16,
+    /// Path and query; may be empty or lack its slash.
+    target: &'a str,
+}
+
 impl Url {
     /// Takes a URL apart. Percent signs are left as they are, a fragment is dropped.
     ///
     /// # Errors
     /// The first part that cannot be used.
     pub fn parse(text: &str) -> Result<Self, UrlFault> {
-        let (scheme, rest) = text.split_once("://").ok_or(UrlFault::Scheme)?;
+        let Parts { tls, host, bracketed, port, target } = Parts::of(text)?;
+        let host = if bracketed {
+            host.parse::<Ipv6Addr>().map_err(|_| UrlFault::Host)?.to_string()
+        } else {
+            host.to_ascii_lowercase()
+        };
+        let shown = if bracketed { format!("[{host}]") } else { host.clone() };
+        let authority = if port == default_port(tls) { shown } else { format!("{shown}:{port}") };
+        let target = if target.starts_with('/') { target.to_string() } else { format!("/{target}") };
+        Ok(Self { tls, host, port, authority, target })
+    }
+
+    /// Whether [`Url::parse`] takes this URL, without making one.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn check(text: &str) -> Result<(), UrlFault> {
+        Parts::of(text).map(|_| ())
+    }
+}
+
+const fn default_port(tls: bool) -> u16 {
+    if tls { 443 } else { 80 }
+}
+
+impl<'a> Parts<'a> {
+    fn of(text: &'a str) -> Result<Self, UrlFault> {
+        let (scheme, rest) = text.split_once(':').ok_or(UrlFault::Scheme)?;
+        let rest = rest.strip_prefix("//").ok_or(UrlFault::Scheme)?;
         let tls = scheme.eq_ignore_ascii_case("https");
         if !tls && !scheme.eq_ignore_ascii_case("http") {
             return Err(UrlFault::Scheme);
         }
         let rest = rest.split('#').next().unwrap_or_default();
-        let (place, target) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let end = rest.bytes().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
+        let (place, target) = rest.split_at(end);
         if place.contains('@') {
             return Err(UrlFault::UserInfo);
         }
         if !target.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(UrlFault::Target);
         }
-        let (host, port) = split_place(place)?;
-        let default_port = if tls { 443 } else { 80 };
+        let (host, bracketed, port) = split_place(place)?;
         let port = match port {
-            "" => default_port,
-            _ if !port.bytes().all(|byte| byte.is_ascii_digit()) => return Err(UrlFault::Port),
-            _ => port.parse().ok().filter(|&port| port != 0).ok_or(UrlFault::Port)?,
+            "" => default_port(tls),
+            _ => {
+                let number = words::read_digits(port).and_then(|port| u16::try_from(port).ok());
+                number.filter(|port| *port != 0).ok_or(UrlFault::Port)?
+            }
         };
-        let shown = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-        let authority = if port == default_port { shown } else { format!("{shown}:{port}") };
-        let target = if target.starts_with('/') { target.to_string() } else { format!("/{target}") };
-        Ok(Self { tls, host, port, authority, target })
+        Ok(Self { tls, host, bracketed, port, target })
     }
 }
 
-fn split_place(place: &str) -> Result<(String, &str), UrlFault> {
+/// The host, whether it stood in brackets, and the port.
+fn split_place(place: &str) -> Result<(&str, bool, &str), UrlFault> {
     if let Some(inner) = place.strip_prefix('[') {
         let (host, rest) = inner.split_once(']').ok_or(UrlFault::Host)?;
-        let address: Ipv6Addr = host.parse().map_err(|_| UrlFault::Host)?;
+        if !is_ipv6(host) {
+            return Err(UrlFault::Host);
+        }
         let port = if rest.is_empty() { "" } else { rest.strip_prefix(':').ok_or(UrlFault::Port)? };
-        return Ok((address.to_string(), port));
+        return Ok((host, true, port));
     }
     let (host, port) = place.split_once(':').unwrap_or((place, ""));
     let is_host_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
     if host.is_empty() || !host.bytes().all(is_host_byte) {
         return Err(UrlFault::Host);
     }
-    Ok((host.to_ascii_lowercase(), port))
+    Ok((host, false, port))
+}
+
+/// What the standard library takes for an IPv6 address: a page that loads this has no use for the address itself.
+fn is_ipv6(text: &str) -> bool {
+    if text.is_empty() {
+        return false;
+    }
+    if text == "::" {
+        return true;
+    }
+    // A gap at either end has one colon too many.
+    let starts = text.starts_with("::");
+    let ends = text.ends_with("::");
+    let text = if starts { &text[1..] } else { text };
+    let text = if ends { &text[..text.len() - 1] } else { text };
+    if text.starts_with(':') != starts || text.ends_with(':') != ends {
+        return false;
+    }
+    let (mut groups, mut gaps, mut last) = (0, 0, false);
+    for group in text.split(':') {
+        if last {
+            return false;
+        }
+        if group.is_empty() {
+            gaps += 1;
+        } else if group.len() <= 4 && group.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            groups += 1;
+        } else {
+            // An IPv4 address stands for the last two groups.
+            let parts = group.split('.').filter(|part| is_octet(part)).count();
+            if parts != 4 || group.split('.').count() != 4 {
+                return false;
+            }
+            groups += 2;
+            last = true;
+        }
+    }
+    if gaps == 0 { groups == 8 } else { gaps == 1 && groups < 8 }
+}
+
+fn is_octet(text: &str) -> bool {
+    text.len() <= 3 && !(text.len() > 1 && text.starts_with('0')) && words::read_digits(text).is_some_and(|n| n < 256)
 }
 
 #[cfg(test)]
@@ -117,6 +202,19 @@ mod tests {
         for (text, tls, host, port, authority, target) in cases {
             let want = Url { tls, host: host.into(), port, authority: authority.into(), target: target.into() };
             assert_eq!(Url::parse(text), Ok(want), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_those_of_the_library() {
+        let parts = ["", "::", ":", "1", "ffff", "12345", "g", "1:", ":1", "1::", "::2", "1:2:3:4", "5:6:7", "5:6:7:8"];
+        let tails =
+            ["", "1.2.3.4", "::1.2.3.4", ":255.0.0.10", ":1.2.3", ":256.1.1.1", ":01.2.3.4", ":1.2.3.4:5", ":8"];
+        for (first, second) in parts.iter().flat_map(|first| parts.iter().map(move |second| (first, second))) {
+            for tail in tails {
+                let text = format!("{first}{second}{tail}");
+                assert_eq!(is_ipv6(&text), text.parse::<Ipv6Addr>().is_ok(), "{text}");
+            }
         }
     }
 
@@ -148,6 +246,7 @@ mod tests {
         ];
         for (text, code) in cases {
             assert_eq!(Url::parse(text).map_err(UrlFault::code), Err(code), "{text}");
+            assert_eq!(Url::check(text).map_err(UrlFault::code), Err(code), "{text}");
         }
     }
 }
