@@ -1,8 +1,13 @@
 /** Web standard requests and responses over a server; for edge runtimes, and frameworks that speak them. */
 import { FULL, joined } from "./driver.js";
+import { now } from "./flat.js";
 import type { HttpSink, Serving } from "./serving.js";
 
 const NO_BODY = new Set([101, 204, 205, 304]);
+
+/** Milliseconds between the signs of life of a request on an edge runtime, and after how many it is taken for gone. */
+const PULSE = 1000;
+const GONE = 4 * PULSE;
 
 /** The part of an edge runtime's context that is used. */
 export interface FetchContext {
@@ -25,8 +30,30 @@ export async function fetchHandler(serve: () => Serving, request: Request, conte
   };
   if (request.signal.aborted) drop();
   else request.signal.addEventListener("abort", drop, { once: true });
-  if (typeof context?.waitUntil === "function") context.waitUntil(serving.settled(stream));
-  return answer.response(drop);
+  if (typeof context?.waitUntil !== "function") return answer.response(drop, () => {});
+  const stop = beat(serving, stream);
+  // A handler that asked the user goes on when the answer comes, which is another request.
+  return answer.response(drop, () => context.waitUntil?.(serving.settled(stream).finally(stop)));
+}
+
+/**
+ * Edge runtimes end a request without a word when its client has left, and one that waits for another request alone.
+ * So each shows that it lives, which is some work of its own too, and the next one cancels what no longer does.
+ */
+function beat(serving: Serving, stream: number): () => void {
+  const { pulses } = serving;
+  const time = now();
+  for (const [other, last] of [...pulses]) {
+    if (time - last < GONE) continue;
+    pulses.delete(other);
+    serving.gone(other);
+  }
+  pulses.set(stream, time);
+  const timer = setInterval(() => pulses.set(stream, now()), PULSE);
+  return () => {
+    clearInterval(timer);
+    pulses.delete(stream);
+  };
 }
 
 /**
@@ -79,13 +106,24 @@ class Answer implements HttpSink {
     this.#wake();
   }
 
-  async response(drop: () => void): Promise<Response> {
+  /** `over` is called when all is delivered, or nothing will be. */
+  async response(drop: () => void, over: () => void): Promise<Response> {
     while (!this.#flushed && !this.#dropped) await this.#news();
+    if (this.#dropped || this.#last) over();
     if (this.#dropped) return new Response(null, { status: 499 });
     const init = { status: this.#status, headers: this.#headers };
     if (this.#last) return new Response(NO_BODY.has(this.#status) ? null : (joined(this.#take()) as BodyInit), init);
-    const pull = (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => this.#pull(controller);
-    return new Response(new ReadableStream<Uint8Array>({ pull, cancel: drop }, { highWaterMark: 0 }), init);
+    const source = {
+      pull: async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+        await this.#pull(controller);
+        if (this.#dropped || this.#last) over();
+      },
+      cancel: () => {
+        drop();
+        over();
+      },
+    };
+    return new Response(new ReadableStream<Uint8Array>(source, { highWaterMark: 0 }), init);
   }
 
   #news(): Promise<void> {

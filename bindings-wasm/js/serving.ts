@@ -53,6 +53,8 @@ export class Serving {
   #rooms: (() => void)[] = [];
   /** Who waits for the handlers of a stream to end. */
   readonly #settling = new Map<number, () => void>();
+  /** When requests of an edge runtime were last seen to live. */
+  readonly pulses = new Map<number, number>();
   readonly #deadline: Deadline;
   readonly #flusher = new Flusher();
   #streams = 0;

@@ -24,6 +24,7 @@ const main :Workerd.Worker = (
     (name = "full.wasm", wasm = embed "full.wasm"),
   ],
   compatibilityDate = "2026-11-01",
+  compatibilityFlags = ["enable_request_signal"],
   globalOutbound = "network",
 );
 `;
@@ -46,6 +47,7 @@ export async function edge(source, port = 0) {
   const words = ["serve", "config.capnp", `--socket-addr=http=127.0.0.1:${port}`, "--control-fd=3"];
   const child = spawn(workerd.default, words, { cwd: folder, stdio: ["ignore", "inherit", "inherit", "pipe"] });
   const exit = new Promise((resolve) => child.once("exit", resolve));
+  process.once("exit", () => child.kill("SIGKILL"));
   void exit.then(() => rmSync(folder, { recursive: true, force: true }));
   const bound = await listening(child, exit);
   return {
@@ -53,7 +55,8 @@ export async function edge(source, port = 0) {
     url: `http://127.0.0.1:${bound}/mcp`,
     exit,
     close() {
-      child.kill();
+      // Asked politely it first waits for requests whose clients have left long ago.
+      child.kill("SIGKILL");
       return exit;
     },
   };
