@@ -32,10 +32,10 @@ function forward(request, response, upstream) {
 }
 
 /** Serves the pages; what is under /mcp goes to `upstream` when there is one. */
-export async function servePages(upstream) {
+export async function servePages(upstream, folders = PAGES) {
   const server = createServer((request, response) => {
     if (upstream !== undefined && request.url.startsWith("/mcp")) return forward(request, response, upstream);
-    void serveFile(request, response, PAGES).catch(() => response.destroy());
+    void serveFile(request, response, folders).catch(() => response.destroy());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

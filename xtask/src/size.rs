@@ -93,7 +93,8 @@ fn weigh(file: &Path) -> Result<u64> {
 fn import(place: &Place) -> Result<u64> {
     build::hosts(place, &[Host::Python])?;
     let python = setup::python(place)?.python;
-    let line = "import time; start = time.perf_counter_ns(); import mcp_keel; print((time.perf_counter_ns() - start) // 1000)";
+    let line =
+        "import time; start = time.perf_counter_ns(); import mcp_keel; print((time.perf_counter_ns() - start) // 1000)";
     let mut fastest = u64::MAX;
     for _ in 0..11 {
         fastest = fastest.min(Job::new(&[&python, "-c", line]).text()?.trim().parse()?);

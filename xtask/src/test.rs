@@ -29,7 +29,7 @@ const AREAS: [(&str, Area); 13] = [
     ("corpus", all_corpora),
     ("memory", memory),
     ("interop", |place| interop::run(place, &Flags::default())),
-    ("demo", |place| demo::run(place, &Flags::default())),
+    ("demo", |place| demo::run(place, &Flags { all: true, ..Flags::default() })),
 ];
 
 pub(crate) fn run(place: &Place, wanted: &[&str]) -> Result<Count> {

@@ -3,8 +3,9 @@ use std::path::Path;
 
 use crate::{
     Result,
-    build::Program,
+    build::{self, Host, Program},
     count::{self, Count},
+    messages::Messages,
     place::Place,
     run::{Job, need},
     setup, size, test,
@@ -43,7 +44,8 @@ fn browser(place: &Place) -> Result<()> {
         println!("        no Chromium: install it, or name it in KEEL_CHROMIUM; tests in the browser fail without it");
         return Ok(());
     }
-    let install = "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium";
+    let install =
+        "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium";
     need("install Chromium", &Job::new(&["sh", "-c", install]).limit(900), &place.log("apt chromium"))
 }
 
@@ -100,8 +102,16 @@ pub(crate) fn test(place: &Place) -> Result<Count> {
     setup(place)?;
     build(place)?;
     let at = |words: &[&str]| Job::new(words).folder(place.at(FOLDER)).limit(900);
-    let own = at(&["node", "--test", "--test-reporter=tap", "tests/"]).env("KEEL_OUT", &place.work);
-    let mut count = test::counted(place, "node --test, wasm", &own, count::node)?;
+    // The page talks to a server of ours in Python, and to an official one.
+    let server = build::hosts(place, &[Host::Python])?.command(Host::Python, Program::Server)?;
+    setup::node_modules(place, "tests/interop/servers")?;
+    setup::node_modules(place, "bindings-node")?;
+    let tests = ["package", "port", "edge", "page"].map(|name| format!("tests/{name}.test.mjs"));
+    let own = at(&["node", "--test", "--test-reporter=tap"]).args(&tests.each_ref().map(String::as_str));
+    let own = own.env("KEEL_OUT", &place.work).env("KEEL_FIXTURE_SERVER", serde_json::to_string(&server)?);
+    let messages = Messages::of(place, "wasm")?;
+    let mut count = test::counted(place, "node --test, wasm", &messages.watch(own), count::node)?;
+    count.add(Count::of(messages.check()?));
     // What Node's package is held to, on this one.
     let shared = ["../bindings-node/tests/memory.test.mjs", "../bindings-node/tests/json.test.mjs"];
     let node = at(&["node", "--import", "./tests/on_wasm.mjs", "--test", "--test-reporter=tap"]).args(&shared);
