@@ -69,6 +69,17 @@ async function onPage(url, era, body) {
   }
 }
 
+/** Collects the texts of an element from now on: some are there for a moment only. */
+async function heard(page, selector) {
+  const texts = await page.evaluateHandle((selector) => {
+    const element = document.querySelector(selector);
+    const texts = [];
+    new MutationObserver(() => texts.push(element.textContent)).observe(element, { childList: true });
+    return texts;
+  }, selector);
+  return () => texts.jsonValue();
+}
+
 for (const era of ERAS) {
   test(`${era}: the example page with the fixture`, () =>
     onPage(fixture.url, era, async ({ page, find, says, choose, call }) => {
@@ -136,9 +147,10 @@ test("the example page with the public server of all features", async () => {
       await choose("trigger-long-running-operation");
       await page.getByLabel("duration").fill("1");
       await page.getByLabel("steps").fill("4");
+      const steps = await heard(page, "#progress");
       await call();
-      await says("#progress", "2 of 4");
       await says("#result", "Long running operation completed");
+      assert.deepEqual((await steps()).filter((text) => text.includes(" of ")), ["1 of 4", "2 of 4", "3 of 4", "4 of 4"]);
       await page.getByLabel("duration").fill("60");
       await call();
       await says("#progress", "Running");
