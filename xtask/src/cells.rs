@@ -37,7 +37,7 @@ pub(crate) struct Flags {
     /// Every host, also those that need root or a browser.
     pub(crate) all: bool,
     /// Only cells with this in their name.
-    only: Option<String>,
+    pub(crate) only: Option<String>,
 }
 
 impl Flags {
