@@ -69,10 +69,13 @@ export async function checkInPage({ era, target, upstream, verbose }, tell) {
   const pages = await servePages(upstream);
   const { page, complaints, close } = await browser();
   try {
+    let done;
     const failed = new Promise((resolve, reject) => {
-      page.exposeFunction("tell", (line) => (line.startsWith("done ") ? resolve(Number(line.slice(5))) : tell(line)));
+      done = resolve;
       page.on("pageerror", reject);
     });
+    // Before the page is there: it tells its lines once.
+    await page.exposeFunction("tell", (line) => (line.startsWith("done ") ? done(Number(line.slice(5))) : tell(line)));
     const asked = new URLSearchParams({ era, target, ...(verbose && { verbose }) });
     await page.goto(`${pages.origin}/test/check.html?${asked}`);
     return { failed: await failed, complaints };

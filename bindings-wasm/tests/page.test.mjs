@@ -1,182 +1,230 @@
-// The example page in a real browser under its strict policy, with servers of other origins: ours, and an official one.
+// Chromium: the checks in a page, the example page with two servers, the example of the README.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { build } from "esbuild";
-import { POLICY } from "../../examples/browser/serve.mjs";
 import { browser, checkInPage, servePages } from "./browser.mjs";
 import { edge } from "./edge.mjs";
 import { ALL, ERAS, here, serving } from "./support.mjs";
 
-/** The server of ours: the command line that `cargo xtask` gives, else Node's fixture. */
-const OURS = JSON.parse(process.env.KEEL_FIXTURE_SERVER ?? JSON.stringify([process.execPath, here("../../bindings-node/fixture/server.mjs")]));
 const EVERYTHING = here("../../tests/interop/servers/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-const PICTURES = join(process.env.KEEL_OUT ?? here("../../target"), "screenshots");
+const PICTURES = join(process.env.KEEL_OUT ?? here("../dist"), "screenshots");
 
-let ours;
-let everything;
-let chromium;
-let pages;
-
+// The fixture server of this package, or the one whose command line, as JSON, is in KEEL_FIXTURE_SERVER.
+let fixture;
 before(async () => {
-  const port = await freePort();
-  ours = await serving([...OURS, "--http", "0"], /listening (\d+)/);
-  everything = await serving([process.execPath, EVERYTHING, "streamableHttp"], /(listening on port)/, { PORT: String(port) });
-  ours.url = `http://127.0.0.1:${ours.ready}/mcp`;
-  everything.url = `http://127.0.0.1:${port}/mcp`;
-  pages = await servePages();
-  chromium = await browser();
+  mkdirSync(PICTURES, { recursive: true });
+  const words = JSON.parse(process.env.KEEL_FIXTURE_SERVER ?? "null") ?? undefined;
+  fixture = words === undefined ? await edge(here("../fixture/edge.mjs")) : await listening(words);
 });
+after(() => fixture.close());
 
-after(async () => {
-  await chromium?.close();
-  pages?.close();
-  await ours?.close();
-  await everything?.close();
-});
-
-/** The official server cannot tell which port it got. */
-async function freePort() {
-  const probe = createServer();
-  await new Promise((resolve) => probe.listen(0, "127.0.0.1", resolve));
-  const { port } = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
+async function listening(words) {
+  const running = await serving([...words, "--http", "0"], /listening (\d+)/);
+  return { url: `http://127.0.0.1:${running.ready}/mcp`, close: running.close };
 }
 
-/** Opens the page on a server and connects. */
-async function connected(url, era, name) {
-  const { page } = chromium;
-  await page.goto(`${pages.origin}/?${new URLSearchParams({ url, era })}`);
-  await page.getByRole("button", { name: "Connect", exact: true }).click();
-  await page.getByRole("status").filter({ hasText: name }).waitFor();
-  return page;
+for (const era of [...ERAS, "auto"]) {
+  for (const way of ["its own origin", "another origin"]) {
+    test(`${era}: all checks in a page, the server at ${way}`, async () => {
+      const { origin, pathname } = new URL(fixture.url);
+      const asked = way === "its own origin" ? { target: pathname, upstream: origin } : { target: fixture.url };
+      const lines = [];
+      const { complaints } = await checkInPage({ era, ...asked }, (line) => lines.push(line));
+      assert.deepEqual(lines.filter((line) => !line.includes('"ok":true')), []);
+      assert.equal(lines.length, ALL.held);
+      // Answers with an error status are told on the console, and expected: a probe may be refused.
+      assert.deepEqual(complaints.filter((complaint) => !/status of 4\d\d/.test(complaint)), []);
+    });
+  }
 }
 
-async function choose(page, tool) {
-  await page.locator(`[data-tool="${tool}"]`).click();
-  await page.getByRole("heading", { name: tool }).waitFor();
+/** The example page, connected to a server; what a test does with it. */
+async function onPage(url, era, body) {
+  const pages = await servePages();
+  const { page, complaints, close } = await browser();
+  const by = {
+    page,
+    find: (selector) => page.locator(selector),
+    says: (selector, text) => page.locator(selector, { hasText: text }).first().waitFor(),
+    async choose(tool) {
+      await page.click(`[data-tool="${tool}"]`);
+      await page.locator("#tool-title", { hasText: tool }).waitFor();
+    },
+    call: () => page.click("#run"),
+  };
+  try {
+    await page.goto(`${pages.origin}/?${new URLSearchParams({ url, era })}`);
+    await page.click("#open");
+    await by.says("#status", "Connected to");
+    await body(by);
+    await page.click("#close");
+    await by.says("#status", "Not connected");
+    assert.deepEqual(complaints.filter((complaint) => !/status of 4\d\d/.test(complaint)), []);
+  } finally {
+    await close();
+    pages.close();
+  }
 }
 
-const call = (page) => page.getByRole("button", { name: "Call", exact: true }).click();
-const told = (page, text) => page.locator("#progress").filter({ hasText: text }).waitFor();
-const result = (page) => page.locator("#result").innerText();
-
-function quiet() {
-  assert.deepEqual(chromium.complaints.splice(0), []);
+/** Collects the texts of an element from now on: some are there for a moment only. */
+async function heard(page, selector) {
+  const texts = await page.evaluateHandle((selector) => {
+    const element = document.querySelector(selector);
+    const texts = [];
+    new MutationObserver(() => texts.push(element.textContent)).observe(element, { childList: true });
+    return texts;
+  }, selector);
+  return () => texts.jsonValue();
 }
 
 for (const era of ERAS) {
-  test(`${era}: every check of the fixture client, from the page to our server`, async () => {
-    const lines = [];
-    const { failed, complaints } = await checkInPage({ era, target: ours.url }, (line) => lines.push(line));
-    assert.deepEqual([failed, lines.filter((line) => line.includes('"ok":false')), complaints], [0, [], []]);
-    assert.equal(lines.length, ALL.held);
-  });
+  test(`${era}: the example page with the fixture`, () =>
+    onPage(fixture.url, era, async ({ page, find, says, choose, call }) => {
+      await says("#status", `keel-fixture 1.0.0, ${era} era`);
 
-  test(`${era}: the page calls our server: a form, progress, a question, a cancellation`, async () => {
-    const page = await connected(ours.url, era, "keel-fixture");
-    await choose(page, "add");
-    await page.getByLabel("a (required)").fill("9007199254740993");
-    await page.getByLabel("b (required)").fill("1");
-    await call(page);
-    await told(page, "Done.");
-    assert.match(await result(page), /9007199254740994/);
+      await choose("add");
+      await page.getByLabel("a (required)").fill("9007199254740993");
+      await page.getByLabel("b (required)").fill("1");
+      await call();
+      await says("#result", "9007199254740994");
 
-    await choose(page, "count");
-    await page.getByLabel("to (required)").fill("3");
-    await call(page);
-    await told(page, "Done.");
-    assert.match(await result(page), /counted to 3/);
-    assert.match(await page.locator("#trace").innerText(), /notifications\/progress/);
+      await choose("count");
+      await page.getByLabel("to (required)").fill("3");
+      await call();
+      await says("#result", "counted to 3");
 
-    await choose(page, "ask_name");
-    await call(page);
-    await page.getByRole("dialog").getByText("What is your name?").waitFor();
-    await page.getByRole("dialog").getByLabel("name (required)").fill("Ada");
-    await page.getByRole("button", { name: "Send" }).click();
-    await told(page, "Done.");
-    assert.match(await result(page), /Hello, Ada!/);
-    mkdirSync(PICTURES, { recursive: true });
-    const picture = await page.screenshot({ path: join(PICTURES, `page-${era}.png`) });
-    assert.ok(picture.length > 10_000, `a picture of ${picture.length} bytes`);
+      await choose("ask_name");
+      await call();
+      await says("#question-text", "What is your name?");
+      await page.getByLabel("name (required)").fill("Ada");
+      await page.click('#answer button[value="accept"]');
+      await says("#result", "Hello, Ada!");
+      for (const button of ["decline", "cancel"]) {
+        await call();
+        await says("#question-text", "What is your name?");
+        await page.click(`#answer button[value="${button}"]`);
+        await says("#result", "No name given");
+      }
 
-    await choose(page, "slow");
-    await page.getByLabel("ms (required)").fill("60000");
-    await call(page);
-    await told(page, "Running…");
-    await page.getByRole("button", { name: "Cancel", exact: true }).first().click();
-    await told(page, "Cancelled.");
+      await choose("slow");
+      await page.getByLabel("ms (required)").fill("60000");
+      await call();
+      await says("#progress", "Running");
+      await page.click("#cancel");
+      await says("#progress", "Cancelled");
 
-    await choose(page, "echo");
-    await page.getByLabel("text (required)").fill("after that");
-    await call(page);
-    await told(page, "Done.");
-    assert.match(await result(page), /after that/);
-    await page.getByRole("button", { name: "Disconnect" }).click();
-    await page.getByRole("status").filter({ hasText: "Not connected." }).waitFor();
-    quiet();
+      await choose("fail");
+      await call();
+      await says("#progress", "The tool failed.");
+      await says("#result", "it failed");
+
+      await says("#trace", "> tools/list");
+      await says("#trace", "notifications/progress");
+      assert.equal(await find("#trace li").first().locator("summary").innerText().then((text) => text[0]), ">");
+      await page.screenshot({ path: join(PICTURES, `page-${era}.png`), fullPage: true });
+    }));
+}
+
+test("the example page with the public server of all features", async () => {
+  const port = await freePort();
+  const server = await serving([process.execPath, EVERYTHING, "streamableHttp"], /listening on port (\d+)/, { PORT: port });
+  try {
+    await onPage(`http://localhost:${port}/mcp`, "auto", async ({ page, says, choose, call }) => {
+      await choose("echo");
+      await page.getByLabel("message (required)").fill("grüß 🦀");
+      await call();
+      await says("#result", "Echo: grüß 🦀");
+
+      await choose("get-tiny-image");
+      await call();
+      await page.locator("#result img").waitFor();
+      assert.ok(await page.locator("#result img").evaluate((image) => image.decode().then(() => image.naturalWidth > 0)));
+
+      await choose("trigger-long-running-operation");
+      await page.getByLabel("duration").fill("1");
+      await page.getByLabel("steps").fill("4");
+      const steps = await heard(page, "#progress");
+      await call();
+      await says("#result", "Long running operation completed");
+      assert.deepEqual((await steps()).filter((text) => text.includes(" of ")), ["1 of 4", "2 of 4", "3 of 4", "4 of 4"]);
+      await page.getByLabel("duration").fill("60");
+      await call();
+      await says("#progress", "Running");
+      await page.click("#cancel");
+      await says("#progress", "Cancelled");
+      await says("#trace", "notifications/cancelled");
+
+      await choose("trigger-elicitation-request");
+      await call();
+      await says("#question-text", "Please provide inputs");
+      const dialog = page.locator("#question");
+      await dialog.getByLabel("String", { exact: false }).first().fill("Ada");
+      await dialog.getByLabel("Integer").fill("7");
+      await dialog.getByLabel("Untitled Single Select Enum").selectOption("Joey");
+      await page.click('#answer button[value="accept"]');
+      await says("#result", "Ada");
+      await page.screenshot({ path: join(PICTURES, "page-everything.png"), fullPage: true });
+    });
+  } finally {
+    await server.close();
+  }
+});
+
+/** A port that nobody has; for servers that cannot choose one themselves. */
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once("error", reject);
+    server.listen(0, () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
   });
 }
 
-test("the page calls the official server: progress, a question, a cancellation", async () => {
-  const page = await connected(everything.url, "legacy", "everything");
-  await choose(page, "trigger-long-running-operation");
-  await page.getByLabel("duration").fill("0.5");
-  await page.getByLabel("steps").fill("2");
-  await call(page);
-  await told(page, "Done.");
-  assert.match(await result(page), /operation completed/);
-  assert.match(await page.locator("#trace").innerText(), /notifications\/progress/);
-
-  await choose(page, "trigger-elicitation-request");
-  await call(page);
-  await page.getByRole("dialog").waitFor();
-  await page.getByRole("dialog").getByLabel("(required)").fill("Ada");
-  await page.getByRole("button", { name: "Send" }).click();
-  await told(page, "Done.");
-  assert.match(await result(page), /Ada/);
-
-  await choose(page, "trigger-long-running-operation");
-  await page.getByLabel("duration").fill("60");
-  await page.getByLabel("steps").fill("60");
-  await call(page);
-  await told(page, "Running…");
-  await page.getByRole("button", { name: "Cancel", exact: true }).first().click();
-  await told(page, "Cancelled.");
-  assert.match(await page.locator("#trace").innerText(), /notifications\/cancelled/);
-
-  await choose(page, "echo");
-  await page.getByLabel("message (required)").fill("after that");
-  await call(page);
-  await told(page, "Done.");
-  quiet();
+test("what the README shows, bundled, with its server in the edge runtime", async () => {
+  const weather = await edge(here("../examples/edge.mjs"));
+  const folder = mkdtempSync(join(tmpdir(), "keel-bundle-"));
+  const options = { bundle: true, minify: true, format: "esm", conditions: ["browser"], logLevel: "error" };
+  await build({ ...options, entryPoints: [here("../examples/client.mjs")], outfile: join(folder, "app.js") });
+  copyFileSync(here("../dist/client.wasm"), join(folder, "client.wasm"));
+  writeFileSync(join(folder, "index.html"), '<!doctype html><title>App</title><link rel="icon" href="data:,"><script type="module" src="app.js"></script>');
+  const pages = await servePages(new URL(weather.url).origin, { "/": `${folder}/` });
+  const { page, complaints, close } = await browser();
+  try {
+    const said = [];
+    const done = new Promise((resolve) => {
+      page.on("console", async (message) => {
+        said.push(message.type() === "log" ? await message.args()[0].jsonValue() : message.text());
+        if (said.length === 3) resolve();
+      });
+    });
+    await page.goto(pages.origin);
+    await done;
+    assert.deepEqual(said, ["forecast", "asked for Oslo", { city: "Oslo", sky: "clear" }]);
+    assert.deepEqual(complaints, []);
+  } finally {
+    await close();
+    pages.close();
+    await weather.close();
+    rmSync(folder, { recursive: true });
+  }
 });
 
-test("the examples: a page that is a client, of a server in an edge runtime", async () => {
-  const worker = await edge(here("../examples/edge.mjs"));
-  const served = await servePages(worker.url);
-  const options = { entryPoints: [here("../examples/client.mjs")], bundle: true, format: "esm", conditions: ["browser"], write: false };
-  const { outputFiles } = await build(options);
-  const { page } = chromium;
-  const headers = { "content-security-policy": POLICY };
-  const html = '<!doctype html><title>Example</title><link rel="icon" href="data:,"><script type="module" src="example.js"></script>';
-  await page.route("**/example.html", (route) => route.fulfill({ contentType: "text/html", headers, body: html }));
-  await page.route("**/example.js", (route) => route.fulfill({ contentType: "text/javascript", body: outputFiles[0].text }));
-  await page.route("**/client.wasm", (route) => route.fulfill({ contentType: "application/wasm", path: here("../dist/client.wasm") }));
-  const lines = [];
-  page.on("console", (message) => lines.push(message.text()));
+test("the policy is in force: neither inline scripts nor eval run", async () => {
+  const pages = await servePages();
+  const { page, close } = await browser();
   try {
-    const last = page.waitForEvent("console", (message) => message.text().includes("clear"));
-    await page.goto(`${served.origin}/example.html`);
-    await last;
-    assert.deepEqual(lines.slice(0, 2), ["forecast", "asked for Oslo"]);
-    quiet();
+    const { headers } = await fetch(pages.origin).then((answer) => ({ headers: answer.headers }));
+    assert.match(headers.get("content-security-policy"), /script-src 'self' 'wasm-unsafe-eval'/);
+    await page.goto(`${pages.origin}/test/policy.html`);
+    await page.locator("#said", { hasText: "refused" }).waitFor();
+    assert.equal(await page.locator("#said").innerText(), "eval refused");
   } finally {
-    await page.unrouteAll();
-    served.close();
-    await worker.close();
+    await close();
+    pages.close();
   }
 });

@@ -47,4 +47,9 @@ export async function lightly(): Promise<light.ToolResult> {
   return client.callTool("forecast");
 }
 
+// @ts-expect-error there is no such era
+await Client.connect("https://host/mcp", { mode: "ancient" });
+// @ts-expect-error a tool has a handler
+server.tool("none", {});
+
 export type Used = [ElicitResult, typeof worker];

@@ -106,7 +106,7 @@ pub(crate) fn test(place: &Place) -> Result<Count> {
     let server = build::hosts(place, &[Host::Python])?.command(Host::Python, Program::Server)?;
     setup::node_modules(place, "tests/interop/servers")?;
     setup::node_modules(place, "bindings-node")?;
-    let tests = ["package", "port", "edge", "page"].map(|name| format!("tests/{name}.test.mjs"));
+    let tests = ["package", "port", "edge", "pulse", "page"].map(|name| format!("tests/{name}.test.mjs"));
     let own = at(&["node", "--test", "--test-reporter=tap"]).args(&tests.each_ref().map(String::as_str));
     let own = own.env("KEEL_OUT", &place.work).env("KEEL_FIXTURE_SERVER", serde_json::to_string(&server)?);
     let messages = Messages::of(place, "wasm")?;
