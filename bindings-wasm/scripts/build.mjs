@@ -28,7 +28,7 @@ const OPTIMIZER = [
   ...["-Oz", "--converge", "--low-memory-unused", "--strip-producers", "--strip-target-features"],
   // What belongs together stands together; then names have done their work.
   ...["--reorder-functions-by-name", "--strip-debug"],
-  ...["memory-packing", "local-cse", "simplify-locals", "code-folding", "code-pushing", "inlining-optimizing"].map((pass) => `--skip-pass=${pass}`),
+  ...["memory-packing", "local-cse", "simplify-locals"].map((pass) => `--skip-pass=${pass}`),
 ];
 
 function cargo(features) {
