@@ -10,7 +10,8 @@ use crate::Result;
 pub(crate) fn run(input: &Path, output: &Path) -> Result<()> {
     let mut bindgen = Bindgen::new();
     bindgen.input_path(input).out_name("keel").typescript(false);
-    bindgen.remove_producers_section(true);
+    // Names order the functions: as the compiler has them, what belongs together has the same beginning.
+    bindgen.remove_producers_section(true).demangle(false);
     bindgen.bundler(true)?.generate(output)?;
     Ok(())
 }
