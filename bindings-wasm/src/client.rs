@@ -1,71 +1,53 @@
 //! One connection to a server.
 
-use js_sys::Array;
-use mcp_keel_core::flat;
+use alloc::vec::Vec;
+
+use mcp_keel_core::flat::{self, Records};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::seam::{Answer, refusal, run, seed, status};
+use crate::seam::{Call, give, text, usage};
 
 /// One connection to a server.
 #[wasm_bindgen]
-pub struct FlatClient(flat::FlatClient);
+pub struct FlatClient(Option<flat::FlatClient>);
 
 #[wasm_bindgen]
 impl FlatClient {
+    /// Nothing yet: method 0 makes it what it is.
     #[wasm_bindgen(constructor)]
-    pub fn new(config: &str, seed_bytes: &[u8]) -> Answer<Self> {
-        seed(seed_bytes).and_then(|seed| flat::FlatClient::new(config, &seed)).map(Self).map_err(refusal)
+    pub fn new() -> Self {
+        Self(None)
     }
 
-    pub fn start(&mut self, now: f64) -> Answer<Array> {
-        run(0.0, now, &mut |_, now| self.0.start(now))
+    #[expect(clippy::too_many_arguments, reason = "one way in for all methods")]
+    pub fn call(&mut self, method: u32, number: f64, code: f64, now: f64, a: Vec<u8>, b: Vec<u8>, c: Vec<u8>) {
+        give(Call::new([number, code, now], a, b, c).and_then(|call| self.run(method, call)));
     }
+}
 
-    pub fn receive(&mut self, bytes: &[u8], now: f64) -> Answer<Array> {
-        run(0.0, now, &mut |_, now| self.0.receive(bytes, now))
-    }
-
-    pub fn ended(&mut self, reason: &str, now: f64) -> Answer<Array> {
-        run(0.0, now, &mut |_, now| self.0.ended(reason, now))
-    }
-
-    pub fn response(&mut self, stream: f64, code: f64, headers: &str, now: f64) -> Answer<Array> {
-        run(stream, now, &mut |stream, now| self.0.response(stream, status(code)?, headers, now))
-    }
-
-    pub fn body(&mut self, stream: f64, bytes: &[u8], now: f64) -> Answer<Array> {
-        run(stream, now, &mut |stream, now| self.0.body(stream, bytes, now))
-    }
-
-    pub fn end(&mut self, stream: f64, now: f64) -> Answer<Array> {
-        run(stream, now, &mut |stream, now| self.0.end(stream, now))
-    }
-
-    pub fn failed(&mut self, stream: f64, reason: &str, now: f64) -> Answer<Array> {
-        run(stream, now, &mut |stream, now| self.0.failed(stream, reason, now))
-    }
-
-    pub fn request(&mut self, handle: f64, method: &str, params: &str, options: &str, now: f64) -> Answer<Array> {
-        run(handle, now, &mut |handle, now| self.0.request(handle, method, params, options, now))
-    }
-
-    pub fn cancel(&mut self, handle: f64, reason: &str, now: f64) -> Answer<Array> {
-        run(handle, now, &mut |handle, now| self.0.cancel(handle, reason, now))
-    }
-
-    pub fn answer(&mut self, token: f64, outcome: &str, now: f64) -> Answer<Array> {
-        run(token, now, &mut |token, now| self.0.answer(token, outcome, now))
-    }
-
-    pub fn notify(&mut self, method: &str, params: &str, now: f64) -> Answer<Array> {
-        run(0.0, now, &mut |_, now| self.0.notify(method, params, now))
-    }
-
-    pub fn timeout(&mut self, now: f64) -> Answer<Array> {
-        run(0.0, now, &mut |_, now| self.0.timeout(now))
-    }
-
-    pub fn close(&mut self, now: f64) -> Answer<Array> {
-        run(0.0, now, &mut |_, now| self.0.close(now))
+impl FlatClient {
+    /// Methods by number: the order stands in the host's `seam.js` too.
+    fn run(&mut self, method: u32, call: Call) -> Records {
+        let Call { number, now, ref a, ref b, ref c, .. } = call;
+        let Some(client) = &mut self.0 else {
+            self.0 = Some(flat::FlatClient::new(text(a)?, &call.seed()?)?);
+            return Ok(Vec::new());
+        };
+        match method {
+            1 => client.start(now),
+            2 => client.receive(a, now),
+            3 => client.ended(text(a)?, now),
+            4 => client.response(number, call.status()?, text(a)?, now),
+            5 => client.body(number, a, now),
+            6 => client.end(number, now),
+            7 => client.failed(number, text(a)?, now),
+            8 => client.request(number, text(a)?, text(b)?, text(c)?, now),
+            9 => client.cancel(number, text(a)?, now),
+            10 => client.answer(number, text(a)?, now),
+            11 => client.notify(text(a)?, text(b)?, now),
+            12 => client.timeout(now),
+            13 => client.close(now),
+            _ => Err(usage("no such method")),
+        }
     }
 }

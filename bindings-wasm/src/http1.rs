@@ -1,15 +1,13 @@
 //! Client side HTTP/1.1 on a byte stream of the host.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use js_sys::Array;
-use mcp_keel_core::flat;
+use mcp_keel_core::flat::{self, Records};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::seam::{Answer, records, refusal};
+use crate::seam::{Call, give, text, usage, value};
 
-/// The codec of one connection.
+/// Client side HTTP/1.1 on a byte stream of the host.
 #[wasm_bindgen]
 pub struct FlatHttp1(flat::FlatHttp1);
 
@@ -20,19 +18,23 @@ impl FlatHttp1 {
         Self(flat::FlatHttp1::new())
     }
 
-    pub fn encode(&mut self, name: &str, text: &str) -> Answer<Vec<u8>> {
-        self.0.encode(name, text).map_err(refusal)
+    #[expect(clippy::too_many_arguments, reason = "one way in for all methods")]
+    pub fn call(&mut self, method: u32, number: f64, code: f64, now: f64, a: Vec<u8>, b: Vec<u8>, c: Vec<u8>) {
+        give(Call::new([number, code, now], a, b, c).and_then(|call| self.run(method, call)));
     }
+}
 
-    pub fn receive(&mut self, bytes: &[u8]) -> Answer<Array> {
-        records(self.0.receive(bytes))
-    }
-
-    pub fn finish(&mut self) -> Answer<Array> {
-        records(self.0.finish())
-    }
-
-    pub fn target(url: &str) -> Answer<String> {
-        flat::FlatHttp1::target(url).map_err(refusal)
+impl FlatHttp1 {
+    /// Methods by number: the order stands in the host's `seam.js` too.
+    fn run(&mut self, method: u32, call: Call) -> Records {
+        let codec = &mut self.0;
+        match method {
+            0 => Ok(Vec::new()),
+            1 => value("body", codec.encode(text(&call.a)?, text(&call.b)?)?),
+            2 => codec.receive(&call.a),
+            3 => codec.finish(),
+            4 => value("value", flat::FlatHttp1::target(text(&call.a)?)?.into_bytes()),
+            _ => Err(usage("no such method")),
+        }
     }
 }

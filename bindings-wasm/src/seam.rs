@@ -1,51 +1,57 @@
-//! What every call through the seam shares: numbers checked, records made into one array, refusals into errors.
+//! What every call through the seam shares. A call brings numbers and bytes; what it gives goes out as calls of the host's
+//! `record` and `refuse`, so that no handle of the host is held here.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use js_sys::Array;
-use mcp_keel_core::flat::{FlatError, Records};
+use mcp_keel_core::flat::{FlatError, Record, Records};
 use wasm_bindgen::prelude::wasm_bindgen;
-use wasm_bindgen::{JsCast, JsValue};
-
-/// What the methods of the classes return.
-pub(crate) type Answer<T> = Result<T, JsValue>;
 
 /// Numbers from here on are not all exact as numbers of the host.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-#[wasm_bindgen]
+#[wasm_bindgen(raw_module = "../../../web/seam.js")]
 extern "C" {
-    /// An Error of the host.
-    type Refusal;
-    #[wasm_bindgen(constructor, js_class = "Error")]
-    fn new(message: &str) -> Refusal;
-    #[wasm_bindgen(method, setter)]
-    fn set_code(this: &Refusal, code: &str);
-
-    /// An Array of the host, filled without a handle for each value.
-    type Entries;
-    #[wasm_bindgen(method, js_name = push)]
-    fn number(this: &Entries, value: f64);
-    #[wasm_bindgen(method, js_name = push)]
-    fn text(this: &Entries, value: &str);
-    #[wasm_bindgen(method, js_name = push)]
-    fn bytes(this: &Entries, value: Vec<u8>);
+    fn record(kind: &str, stream: f64, id: f64, name: &str, text: &str, until: f64);
+    #[wasm_bindgen(js_name = record)]
+    fn record_bytes(kind: &str, stream: f64, id: f64, name: &str, bytes: Vec<u8>, until: f64);
+    fn refuse(code: &str, message: &str);
 }
 
-/// A refusal as an Error with its word as `code`.
-pub(crate) fn refusal(error: FlatError) -> JsValue {
-    let thrown = Refusal::new(&error.message);
-    thrown.set_code(error.code);
-    thrown.into()
+/// What a method is called with: numbers that it has not are 0, bytes empty.
+pub(crate) struct Call {
+    /// Stream, handle or token.
+    pub(crate) number: u64,
+    pub(crate) code: u64,
+    pub(crate) now: u64,
+    pub(crate) a: Vec<u8>,
+    pub(crate) b: Vec<u8>,
+    pub(crate) c: Vec<u8>,
 }
 
-fn usage(message: &str) -> FlatError {
+impl Call {
+    pub(crate) fn new(numbers: [f64; 3], a: Vec<u8>, b: Vec<u8>, c: Vec<u8>) -> Result<Self, FlatError> {
+        let [number, code, now] = numbers;
+        Ok(Self { number: whole(number)?, code: whole(code)?, now: whole(now)?, a, b, c })
+    }
+
+    /// The 32 bytes of randomness that an object is born with.
+    pub(crate) fn seed(&self) -> Result<[u8; 32], FlatError> {
+        (&*self.b).try_into().map_err(|_| usage("a seed has 32 bytes"))
+    }
+
+    /// An HTTP status.
+    pub(crate) fn status(&self) -> Result<u16, FlatError> {
+        u16::try_from(self.code).map_err(|_| usage("that is no HTTP status"))
+    }
+}
+
+pub(crate) fn usage(message: &str) -> FlatError {
     FlatError { code: "usage", message: String::from(message) }
 }
 
 /// A number of the host as a stream, handle, call or time.
-pub(crate) fn whole(number: f64) -> Result<u64, FlatError> {
+fn whole(number: f64) -> Result<u64, FlatError> {
     let exact = number as u64;
     if (0.0..EXACT).contains(&number) && exact as f64 == number {
         Ok(exact)
@@ -54,47 +60,33 @@ pub(crate) fn whole(number: f64) -> Result<u64, FlatError> {
     }
 }
 
-/// The 32 bytes of randomness that an object is born with.
-pub(crate) fn seed(bytes: &[u8]) -> Result<[u8; 32], FlatError> {
-    bytes.try_into().map_err(|_| usage("a seed has 32 bytes"))
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, FlatError> {
+    core::str::from_utf8(bytes).map_err(|_| usage("a text is not UTF-8"))
 }
 
-/// A number of the host as an HTTP status.
-pub(crate) fn status(number: f64) -> Result<u16, FlatError> {
-    u16::try_from(whole(number)?).map_err(|_| usage("that is no HTTP status"))
+/// A text, or bytes of kind `body`, of a method that has no records.
+#[cfg(feature = "server")]
+pub(crate) fn value(kind: &'static str, text: Vec<u8>) -> Records {
+    let record = Record { kind, stream: 0, id: 0, name: String::from("value"), text, until: 0 };
+    Ok(alloc::vec![record])
 }
 
-/// Calls a method with a number and the time. Not generic, so that a method is little more than its own call.
-pub(crate) fn run(number: f64, now: f64, work: &mut dyn FnMut(u64, u64) -> Records) -> Answer<Array> {
-    let outcome = whole(number).and_then(|number| work(number, whole(now)?));
-    records(outcome)
-}
-
-/// Records as one array of six entries each: kind, stream, id, name, text, until.
-/// An object for each would cost more than the call itself.
-pub(crate) fn records(outcome: Records) -> Answer<Array> {
-    let records = outcome.map_err(refusal)?;
-    let array: Entries = Array::new().unchecked_into();
-    for record in records {
-        let is_bytes = record.is_bytes();
-        array.text(record.kind);
-        array.exact(record.stream);
-        array.exact(record.id);
-        array.text(&record.name);
-        if is_bytes {
-            array.bytes(record.text);
-        } else {
-            // What is no bytes came from a string.
-            array.text(core::str::from_utf8(&record.text).unwrap_or_default());
-        }
-        array.exact(record.until);
+/// Hands out what a method gave. No number of the core reaches 2^53: they are exact.
+pub(crate) fn give(outcome: Records) {
+    match outcome {
+        Ok(records) => records.into_iter().for_each(give_record),
+        Err(error) => refuse(error.code, &error.message),
     }
-    Ok(array.unchecked_into())
 }
 
-impl Entries {
-    /// Exact: no number of the core reaches 2^53.
-    fn exact(&self, number: u64) {
-        self.number(number as f64);
+fn give_record(given: Record) {
+    let is_bytes = given.is_bytes();
+    let Record { kind, stream, id, name, text, until } = given;
+    let (stream, id, until) = (stream as f64, id as f64, until as f64);
+    if is_bytes {
+        record_bytes(kind, stream, id, &name, text, until);
+    } else {
+        // What is no bytes came from a string.
+        record(kind, stream, id, &name, core::str::from_utf8(&text).unwrap_or_default(), until);
     }
 }

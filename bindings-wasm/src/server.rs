@@ -1,79 +1,54 @@
 //! One server with all its connections.
 
-use alloc::string::String;
+use alloc::vec::Vec;
 
-use js_sys::Array;
-use mcp_keel_core::flat;
+use mcp_keel_core::flat::{self, Records};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::seam::{Answer, refusal, run, seed, whole};
+use crate::seam::{Call, give, text, usage, value};
 
 /// One server with all its connections.
 #[wasm_bindgen]
-pub struct FlatServer(flat::FlatServer);
+pub struct FlatServer(Option<flat::FlatServer>);
 
 #[wasm_bindgen]
 impl FlatServer {
+    /// Nothing yet: method 0 makes it what it is.
     #[wasm_bindgen(constructor)]
-    pub fn new(config: &str, seed_bytes: &[u8]) -> Answer<Self> {
-        seed(seed_bytes).and_then(|seed| flat::FlatServer::new(config, &seed)).map(Self).map_err(refusal)
+    pub fn new() -> Self {
+        Self(None)
     }
 
-    #[wasm_bindgen(js_name = setCatalog)]
-    pub fn set_catalog(&mut self, catalog: &str, now: f64) -> Answer<Array> {
-        run(0.0, now, &mut |_, now| self.0.set_catalog(catalog, now))
+    #[expect(clippy::too_many_arguments, reason = "one way in for all methods")]
+    pub fn call(&mut self, method: u32, number: f64, code: f64, now: f64, a: Vec<u8>, b: Vec<u8>, c: Vec<u8>) {
+        give(Call::new([number, code, now], a, b, c).and_then(|call| self.run(method, call)));
     }
+}
 
-    pub fn open(&mut self, stream: f64, transport: &str, now: f64) -> Answer<Array> {
-        run(stream, now, &mut |stream, now| self.0.open(stream, transport, now))
-    }
-
-    pub fn receive(&mut self, stream: f64, bytes: &[u8], now: f64) -> Answer<Array> {
-        run(stream, now, &mut |stream, now| self.0.receive(stream, bytes, now))
-    }
-
-    pub fn end(&mut self, stream: f64, now: f64) -> Answer<Array> {
-        run(stream, now, &mut |stream, now| self.0.end(stream, now))
-    }
-
-    pub fn request(&mut self, stream: f64, head: &str, body: &[u8], now: f64) -> Answer<Array> {
-        run(stream, now, &mut |stream, now| self.0.request(stream, head, body, now))
-    }
-
-    pub fn gone(&mut self, stream: f64, now: f64) -> Answer<Array> {
-        run(stream, now, &mut |stream, now| self.0.gone(stream, now))
-    }
-
-    pub fn respond(&mut self, call: f64, outcome: &str, now: f64) -> Answer<Array> {
-        run(call, now, &mut |call, now| self.0.respond(call, outcome, now))
-    }
-
-    pub fn ask(&mut self, call: f64, key: &str, request: &str, now: f64) -> Answer<Array> {
-        run(call, now, &mut |call, now| self.0.ask(call, key, request, now))
-    }
-
-    pub fn progress(&mut self, call: f64, progress: &str, now: f64) -> Answer<Array> {
-        run(call, now, &mut |call, now| self.0.progress(call, progress, now))
-    }
-
-    pub fn log(&mut self, call: f64, entry: &str, now: f64) -> Answer<Array> {
-        run(call, now, &mut |call, now| self.0.log(call, entry, now))
-    }
-
-    pub fn publish(&mut self, change: &str, now: f64) -> Answer<Array> {
-        run(0.0, now, &mut |_, now| self.0.publish(change, now))
-    }
-
-    #[wasm_bindgen(js_name = callInfo)]
-    pub fn call_info(&mut self, call: f64) -> Answer<String> {
-        whole(call).and_then(|call| self.0.call_info(call)).map_err(refusal)
-    }
-
-    pub fn timeout(&mut self, now: f64) -> Answer<Array> {
-        run(0.0, now, &mut |_, now| self.0.timeout(now))
-    }
-
-    pub fn close(&mut self, now: f64) -> Answer<Array> {
-        run(0.0, now, &mut |_, now| self.0.close(now))
+impl FlatServer {
+    /// Methods by number: the order stands in the host's `seam.js` too.
+    fn run(&mut self, method: u32, call: Call) -> Records {
+        let Call { number, now, ref a, ref b, .. } = call;
+        let Some(server) = &mut self.0 else {
+            self.0 = Some(flat::FlatServer::new(text(a)?, &call.seed()?)?);
+            return Ok(Vec::new());
+        };
+        match method {
+            1 => server.set_catalog(text(a)?, now),
+            2 => server.open(number, text(a)?, now),
+            3 => server.receive(number, a, now),
+            4 => server.end(number, now),
+            5 => server.request(number, text(a)?, b, now),
+            6 => server.gone(number, now),
+            7 => server.respond(number, text(a)?, now),
+            8 => server.ask(number, text(a)?, text(b)?, now),
+            9 => server.progress(number, text(a)?, now),
+            10 => server.log(number, text(a)?, now),
+            11 => server.publish(text(a)?, now),
+            12 => value("value", server.call_info(now)?.into_bytes()),
+            13 => server.timeout(now),
+            14 => server.close(now),
+            _ => Err(usage("no such method")),
+        }
     }
 }

@@ -12,6 +12,8 @@ const here = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 const PAGES = {
   ...FOLDERS,
   "/test/": here("page/"),
+  // Files that find each other by where they are in the package.
+  "/seam/": here("../"),
   "/fixture/": here("../../bindings-node/fixture/"),
   "/corpus/": here("../../bindings-node/tests/"),
 };

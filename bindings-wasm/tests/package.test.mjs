@@ -63,9 +63,9 @@ test("after a trap an object refuses further use, and the others go on", async (
       const { exports } = new Instance(module, imports);
       const trapping = (...args) => {
         if (armed) throw new WebAssembly.RuntimeError("unreachable");
-        return exports.flatclient_request(...args);
+        return exports.flatclient_call(...args);
       };
-      return { exports: { ...exports, flatclient_request: trapping } };
+      return { exports: { ...exports, flatclient_call: trapping } };
     };
     const keel = await import("mcp-keel-wasm");
     const told = ({ name, code }) => console.log(name, code);

@@ -1,18 +1,16 @@
 /** Loads the module, once, and gives it to the shared part as its engine. */
 import { KeelError, UsageError } from "../js/errors.js";
 import { type FlatClient, type FlatServer, useEngine } from "../js/flat.js";
+import { CLIENT, flat, type Inner, SERVER } from "./seam.js";
 
 /** Where the module is: its address, an answer that brings it, its bytes, or the module itself. */
 export type ModuleSource = string | URL | Request | Response | Promise<Response> | BufferSource | WebAssembly.Module;
 
-type Made<T> = new (config: string, seed: Uint8Array) => T;
-
-/** The generated JavaScript around a module. */
+/** The generated JavaScript around a module: what the module imports, and its classes. */
 export interface Glue {
-  default(options: { module_or_path: ModuleSource }): Promise<unknown>;
-  initSync(options: { module: BufferSource | WebAssembly.Module }): unknown;
-  FlatClient: Made<FlatClient>;
-  FlatServer?: Made<FlatServer>;
+  __wbg_set_wasm(exports: WebAssembly.Exports): void;
+  FlatClient: new () => Inner;
+  FlatServer?: new () => Inner;
 }
 
 let load: (() => Promise<void>) | undefined;
@@ -41,16 +39,18 @@ export interface Loader {
 
 export function loader(glue: Glue): Loader {
   let place: (() => ModuleSource) | undefined;
-  const made: [Made<FlatClient>, Made<FlatServer> | undefined] = [guarded(glue.FlatClient), glue.FlatServer && guarded(glue.FlatServer)];
+  const imports = { "./keel_bg.js": glue as unknown as WebAssembly.ModuleImports };
+  const Client = flat<FlatClient>(glue.FlatClient, CLIENT);
+  const Server = glue.FlatServer && flat<FlatServer>(glue.FlatServer, SERVER);
   useEngine({
     client(config, seed) {
       if (!loaded) throw notLoaded();
-      return new made[0](config, seed);
+      return new Client(config, seed);
     },
     server(config, seed) {
       if (!loaded) throw notLoaded();
-      if (made[1] === undefined) throw new UsageError("this entry point has no servers; import mcp-keel-wasm");
-      return new made[1](config, seed);
+      if (Server === undefined) throw new UsageError("this entry point has no servers; import mcp-keel-wasm");
+      return new Server(config, seed);
     },
   });
 
@@ -58,17 +58,22 @@ export function loader(glue: Glue): Loader {
     if (loaded) return Promise.resolve();
     const from = source ?? place?.();
     if (from === undefined) return Promise.reject(new UsageError("init needs the address or the bytes of the module"));
-    return (loading ??= glue.default({ module_or_path: from }).then(
-      () => void (loaded = true),
-      (error: unknown) => {
-        loading = undefined;
-        throw new KeelError(`the module cannot be loaded: ${String(error)}`, "module_missing");
-      },
-    ));
+    return (loading ??= instantiate(from, imports).then(begin).catch((error: unknown) => {
+      loading = undefined;
+      throw new KeelError(`the module cannot be loaded: ${String(error)}`, "module_missing");
+    }));
   }
 
   function initSync(module: BufferSource | WebAssembly.Module): void {
-    if (!loaded) glue.initSync({ module });
+    if (loaded) return;
+    begin(new WebAssembly.Instance(module instanceof WebAssembly.Module ? module : new WebAssembly.Module(module), imports));
+  }
+
+  /** A module that came twice, at once and by waiting, begins once. */
+  function begin({ exports }: WebAssembly.Instance): void {
+    if (loaded) return;
+    glue.__wbg_set_wasm(exports);
+    (exports.__wbindgen_start as () => void)();
     loaded = true;
   }
 
@@ -76,39 +81,17 @@ export function loader(glue: Glue): Loader {
   return { init, initSync, locate: (found) => void (place = found) };
 }
 
-/**
- * A class with the methods of `Flat`, one object of it behind each of its own. What the core refuses has a `code`;
- * anything else that is thrown is a trap, after which the object is taken away: its state may be half changed.
- */
-function guarded<T extends object>(Flat: Made<T>): Made<T> {
-  type Methods = Record<string, (...args: unknown[]) => unknown>;
-  const objects = new WeakMap<object, T>();
-  class Guarded {
-    constructor(config: string, seed: Uint8Array) {
-      objects.set(this, attempt(this, () => new Flat(config, seed)));
+async function instantiate(source: ModuleSource, imports: WebAssembly.Imports): Promise<WebAssembly.Instance> {
+  let from = await source;
+  if (typeof from === "string" || from instanceof URL || from instanceof Request) from = await fetch(from);
+  if (from instanceof Response) {
+    if (!from.ok) throw new Error(`HTTP status ${from.status} at ${from.url}`);
+    // Only what is declared as a module can be compiled while it arrives.
+    if (from.headers.get("content-type") === "application/wasm") {
+      return (await WebAssembly.instantiateStreaming(from, imports)).instance;
     }
+    from = await from.arrayBuffer();
   }
-  function attempt<R>(of: object, work: () => R): R {
-    try {
-      return work();
-    } catch (error) {
-      if (typeof (error as { code?: unknown }).code === "string") throw error;
-      objects.delete(of);
-      throw internal(String(error));
-    }
-  }
-  for (const name of Object.getOwnPropertyNames(Flat.prototype)) {
-    if (name === "constructor") continue;
-    const method = (Flat.prototype as Methods)[name]!;
-    (Guarded.prototype as unknown as Methods)[name] = function (this: object, ...args) {
-      const inner = objects.get(this);
-      if (inner === undefined) throw internal("this object had one, and refuses further use");
-      return attempt(this, () => method.apply(inner, args));
-    };
-  }
-  return Guarded as unknown as Made<T>;
-}
-
-function internal(words: string): Error {
-  return Object.assign(new Error(`internal error: ${words}`), { code: "internal_error" });
+  if (from instanceof WebAssembly.Module) return WebAssembly.instantiate(from, imports);
+  return (await WebAssembly.instantiate(from, imports)).instance;
 }

@@ -1,5 +1,5 @@
 /** Model Context Protocol for browsers and edge runtimes: `Client` and `Server` on one core that every language shares. */
-import * as glue from "../dist/glue/full/keel.js";
+import * as glue from "../dist/glue/full/keel_bg.js";
 import { loader } from "./engine.js";
 
 export * from "../js/index.js";

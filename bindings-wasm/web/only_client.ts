@@ -1,5 +1,5 @@
 /** Clients alone, on a module that has no servers. */
-import * as glue from "../dist/glue/client/keel.js";
+import * as glue from "../dist/glue/client/keel_bg.js";
 import { loader } from "./engine.js";
 
 export type { ClientOptions, HttpTarget, RequestOptions } from "../js/client.js";

@@ -171,7 +171,7 @@ fn batch<'a>(text: &'a str, limits: &Limits) -> Result<Parsed<'a>, Invalid> {
 
 /// The elements; one more than `most` at most, for then there are too many anyway.
 fn split(text: &str, most: usize) -> Option<Vec<&str>> {
-    let bytes = text.trim_end().as_bytes();
+    let bytes = text.trim_ascii_end().as_bytes();
     let start = bytes.iter().position(|byte| *byte == b'[')?;
     let (mut parts, mut depth, mut from, mut at) = (Vec::new(), 0usize, start + 1, start);
     while let Some(byte) = bytes.get(at) {
@@ -184,7 +184,7 @@ fn split(text: &str, most: usize) -> Option<Vec<&str>> {
                 }
             }
             b',' if depth == 1 => {
-                parts.push(&text[from..at]);
+                parts.push(words::part(text, from..at));
                 if parts.len() > most {
                     return Some(parts);
                 }
@@ -201,8 +201,8 @@ fn split(text: &str, most: usize) -> Option<Vec<&str>> {
     if at + 1 != bytes.len() || bytes[at] != b']' {
         return None;
     }
-    let last = &text[from..at];
-    if !(parts.is_empty() && last.trim().is_empty()) {
+    let last = words::part(text, from..at);
+    if !(parts.is_empty() && last.trim_ascii().is_empty()) {
         parts.push(last);
     }
     Some(parts)
@@ -238,7 +238,7 @@ impl Envelope {
         }
         loop {
             let key = scanner.key()?;
-            let slot = found.slot(&text[key]);
+            let slot = found.slot(words::part(text, key));
             let value = scanner.value()?;
             if slot.is_some_and(|slot| slot.replace(value).is_some()) {
                 return Err(Fault::Duplicate);
@@ -261,7 +261,8 @@ impl Envelope {
     }
 
     fn classify(self, text: &str) -> Result<Message<'_>, Invalid> {
-        let [version, id_text, method, params, result, error] = self.0.map(|range| range.map(|range| &text[range]));
+        let [version, id_text, method, params, result, error] =
+            self.0.map(|range| range.map(|range| words::part(text, range)));
         let is_answer = method.is_none() && (result.is_some() || error.is_some());
         let id = id_text.and_then(Id::read);
         let problem = 'problem: {

@@ -2,6 +2,7 @@
 //! a tenth of a client's code, which counts where the core is downloaded.
 
 use alloc::string::String;
+use core::ops::Range;
 
 /// The parts in a row.
 pub(crate) fn join(parts: &[&str]) -> String {
@@ -10,6 +11,12 @@ pub(crate) fn join(parts: &[&str]) -> String {
         out.push_str(part);
     }
     out
+}
+
+/// A part of a text between two bytes that were found in it. Indexing would bring the library's words for mistakes along.
+pub(crate) fn part(text: &str, range: Range<usize>) -> &str {
+    debug_assert!(text.get(range.clone()).is_some(), "a part is cut where characters meet");
+    text.get(range).unwrap_or_default()
 }
 
 /// A number in decimal digits.
@@ -30,7 +37,7 @@ fn push_digits(out: &mut String, number: u64) {
 pub(crate) fn start(text: &str, most: usize) -> &str {
     // Every byte but those that go on with a character begins one.
     let mut starts = text.bytes().enumerate().filter(|(_, byte)| byte & 0xC0 != 0x80);
-    starts.nth(most).map_or(text, |(at, _)| &text[..at])
+    starts.nth(most).map_or(text, |(at, _)| part(text, 0..at))
 }
 
 /// A whole number in decimal digits.

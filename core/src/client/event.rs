@@ -16,7 +16,7 @@ pub enum Output {
     /// The exchange of this stream is not wanted any more.
     Abort(u64),
     /// Something for the host.
-    Event(Event),
+    Event(Box<Event>),
 }
 
 /// A message on its way out, with the facts that a transport may need.

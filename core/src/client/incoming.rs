@@ -225,7 +225,7 @@ impl Client {
         let Some(Purpose::Call(handle)) = wire.and_then(|wire| self.wires.get(&wire)).map(|found| found.purpose) else {
             return;
         };
-        let is_number = |value: &&str| value.starts_with(|c: char| c == '-' || c.is_ascii_digit());
+        let is_number = |value: &&str| matches!(value.as_bytes(), [b'-' | b'0'..=b'9', ..]);
         let Some(progress) = progress.filter(is_number) else {
             self.violation("invalid_message", &["progress without a number"]);
             return;
@@ -235,7 +235,7 @@ impl Client {
         }
         self.arm(handle, now);
         let total = total.filter(is_number);
-        let message = message.filter(|value| value.starts_with('"'));
+        let message = message.filter(|value| json::is_string(value));
         let progress = Object::new().raw("progress", progress).maybe("total", total).maybe("message", message).finish();
         self.tell(Event::Progress { handle, progress });
     }

@@ -320,7 +320,7 @@ impl Client {
     }
 
     fn tell(&mut self, event: Event) {
-        self.out.push(Output::Event(event));
+        self.out.push(Output::Event(Box::new(event)));
     }
 
     fn trace(&mut self, sent: bool, text: &str) {
@@ -331,9 +331,19 @@ impl Client {
 
     /// Sends a message without an answer.
     fn post(&mut self, text: String, method: Option<&str>, role: Role) -> u64 {
+        self.transmit(text, method, None, Vec::new(), role)
+    }
+
+    fn transmit(
+        &mut self,
+        text: String,
+        method: Option<&str>,
+        target: Option<String>,
+        mirrored: Vec<(String, String)>,
+        role: Role,
+    ) -> u64 {
         let stream = if self.config.own_streams { self.new_stream() } else { 0 };
         let method = method.map(ToString::to_string);
-        let (target, mirrored) = (None, Vec::new());
         self.trace(true, &text);
         let outgoing = Outgoing { stream, text, method, target, mirrored, revision: self.revision, role };
         self.out.push(Output::Send(Box::new(outgoing)));
@@ -352,11 +362,7 @@ impl Client {
         };
         let mirrored = self.mirrored_arguments(method, params.as_deref());
         let text = message::write_request(&Id::number(wire), method, params);
-        let stream = if self.config.own_streams { self.new_stream() } else { 0 };
-        let (method, revision) = (Some(method.to_string()), self.revision);
-        self.trace(true, &text);
-        let outgoing = Outgoing { stream, text, method, target, mirrored, revision, role };
-        self.out.push(Output::Send(Box::new(outgoing)));
+        let stream = self.transmit(text, Some(method), target, mirrored, role);
         if self.config.own_streams {
             self.by_stream.insert(stream, wire);
         }

@@ -231,7 +231,7 @@ impl FlatClient {
                     records.push(match output {
                         PipeOutput::Write(line) => record("write", 0, String::new(), line),
                         PipeOutput::Close => Record::new("close", 0),
-                        PipeOutput::Event(event) => event_record(event),
+                        PipeOutput::Event(event) => event_record(*event),
                     });
                 }
                 pipe.client().next_deadline()
@@ -239,9 +239,9 @@ impl FlatClient {
             Link::Http { client, url } => {
                 while let Some(output) = client.poll_output() {
                     records.push(match output {
-                        HttpOutput::Fetch(fetch) => fetch_record(fetch, url),
+                        HttpOutput::Fetch(fetch) => fetch_record(&fetch, url),
                         HttpOutput::Abort(stream) => Record::new("abort", stream),
-                        HttpOutput::Event(event) => event_record(event),
+                        HttpOutput::Event(event) => event_record(*event),
                     });
                 }
                 client.next_deadline()
@@ -256,7 +256,7 @@ fn record(kind: &'static str, id: u64, name: String, text: String) -> Record {
     Record { id, name, text: text.into_bytes(), ..Record::new(kind, 0) }
 }
 
-fn fetch_record(fetch: Fetch, url: &str) -> Record {
+fn fetch_record(fetch: &Fetch, url: &str) -> Record {
     let mut headers = String::from("[");
     for (name, value) in fetch.headers.iter() {
         headers.push_str(if headers.len() > 1 { ",[" } else { "[" });

@@ -164,7 +164,9 @@ fn present(object: &str) -> impl Iterator<Item = (Cow<'_, str>, &str)> {
 
 /// Hosts may count time in fractions; whole milliseconds are enough. What is below 0 is 0.
 fn millis(value: &str) -> Option<u64> {
-    let (digits, exponent) = value.split_once(['e', 'E']).unwrap_or((value, "0"));
+    let end = value.bytes().position(|byte| matches!(byte, b'e' | b'E'));
+    let digits = words::part(value, 0..end.unwrap_or(value.len()));
+    let exponent = end.map_or("0", |end| words::part(value, end + 1..value.len()));
     match digits.as_bytes() {
         [b'-', b'0'..=b'9', ..] => Some(0),
         [b'0'..=b'9', ..] if exponent.starts_with('-') => Some(0),

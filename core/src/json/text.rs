@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 
 use super::scanner::hex4;
+use crate::words;
 
 /// Undoes the escapes of a checked string's content.
 #[must_use]
@@ -20,7 +21,7 @@ pub fn unescape(inner: &str) -> Cow<'_, str> {
 pub(super) fn unescape_into(inner: &str, mut part: impl FnMut(&str)) {
     let mut rest = inner;
     while let Some(at) = rest.find('\\') {
-        part(&rest[..at]);
+        part(words::part(rest, 0..at));
         let kind = rest.as_bytes().get(at + 1).copied().unwrap_or(b'\\');
         rest = rest.get(at + 2..).unwrap_or("");
         let scalar = match kind {
@@ -55,7 +56,7 @@ pub fn push_string(out: &mut String, text: &str) {
         if byte >= 0x20 && byte != b'"' && byte != b'\\' {
             continue;
         }
-        out.push_str(&text[plain..at]);
+        out.push_str(words::part(text, plain..at));
         plain = at + 1;
         match byte {
             b'"' => out.push_str("\\\""),
@@ -71,7 +72,7 @@ pub fn push_string(out: &mut String, text: &str) {
             }
         }
     }
-    out.push_str(&text[plain..]);
+    out.push_str(words::part(text, plain..text.len()));
     out.push('"');
 }
 

@@ -35,7 +35,7 @@ impl<'a> Iterator for Members<'a> {
         self.first = false;
         let key = scanner.key().ok()?;
         let value = scanner.value().ok()?;
-        Some((unescape(&self.text[key]), &self.text[value]))
+        Some((unescape(words::part(self.text, key)), words::part(self.text, value)))
     }
 }
 
@@ -66,7 +66,7 @@ impl<'a> Iterator for Elements<'a> {
             return None;
         }
         self.first = false;
-        Some(&self.text[scanner.value().ok()?])
+        Some(words::part(self.text, scanner.value().ok()?))
     }
 }
 

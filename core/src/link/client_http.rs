@@ -45,11 +45,11 @@ const CLOSING_MS: u64 = 2000;
 #[non_exhaustive]
 pub enum HttpOutput {
     /// Send this request.
-    Fetch(Fetch),
+    Fetch(Box<Fetch>),
     /// Drop that exchange.
     Abort(u64),
     /// Something for the host.
-    Event(Event),
+    Event(Box<Event>),
 }
 
 /// A request to send.
@@ -117,7 +117,7 @@ pub struct HttpClient {
     resumes: Table<u64, Resume>,
     lingering: Alarms,
     /// The end of everything, held back until the session is ended.
-    closed: Option<(Event, Millis)>,
+    closed: Option<(Box<Event>, Millis)>,
     out: Queue<HttpOutput>,
     now: Millis,
 }
@@ -301,7 +301,7 @@ impl HttpClient {
             match output {
                 Output::Send(outgoing) => self.send(*outgoing),
                 Output::Abort(stream) => self.abort(stream),
-                Output::Event(event @ Event::Closed { .. }) => self.say_farewell(event),
+                Output::Event(event) if matches!(*event, Event::Closed { .. }) => self.say_farewell(event),
                 Output::Event(event) => self.out.push(HttpOutput::Event(event)),
             }
         }
@@ -329,15 +329,19 @@ impl HttpClient {
                 headers.push(&words::join(&["mcp-param-", name]), &headers::encode_value(value));
             }
         }
-        if let Some(session) = &self.session {
-            headers.push(SESSION, session);
-        }
         if role == Role::Confirmation {
             self.unasked = Unasked::of(revision);
         }
-        let in_session = self.session.is_some();
-        self.exchanges.insert(stream, Box::new(Exchange::new(Of::Message(role), in_session)));
-        self.out.push(HttpOutput::Fetch(Fetch { stream, method: "POST", headers, body: Some(text) }));
+        self.fetch(Of::Message(role), Fetch { stream, method: "POST", headers, body: Some(text) });
+    }
+
+    /// Begins an exchange, in the session when there is one.
+    fn fetch(&mut self, of: Of, mut fetch: Fetch) {
+        if let Some(session) = &self.session {
+            fetch.headers.push(SESSION, session);
+        }
+        self.exchanges.insert(fetch.stream, Box::new(Exchange::new(of, self.session.is_some())));
+        self.out.push(HttpOutput::Fetch(Box::new(fetch)));
     }
 
     /// The whole body of an answer that is no event stream.
@@ -411,7 +415,7 @@ impl HttpClient {
     }
 
     /// Ends what is open; the session, if there is one, by telling the server (SESS-011).
-    fn say_farewell(&mut self, event: Event) {
+    fn say_farewell(&mut self, event: Box<Event>) {
         while let Some(stream) = self.exchanges.first() {
             self.abort(stream);
         }

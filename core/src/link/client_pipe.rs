@@ -1,5 +1,6 @@
 //! A client on a pipe: one message a line.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 
 use super::lines::{Line, Lines};
@@ -18,7 +19,7 @@ pub enum PipeOutput {
     /// No more will be written: close the server's input.
     Close,
     /// Something for the host.
-    Event(Event),
+    Event(Box<Event>),
 }
 
 /// A client and the framing of its pipe.
@@ -29,7 +30,7 @@ pub struct PipeClient {
     lines: Lines,
     /// The other end is gone, so there is nothing to close.
     ended: bool,
-    held: Option<Event>,
+    held: Option<Box<Event>>,
 }
 
 impl PipeClient {
@@ -74,7 +75,7 @@ impl PipeClient {
                 }
                 // Nothing but the whole pipe could be aborted.
                 Output::Abort(_) => continue,
-                Output::Event(event @ Event::Closed { .. }) if !self.ended => {
+                Output::Event(event) if !self.ended && matches!(*event, Event::Closed { .. }) => {
                     self.held = Some(event);
                     PipeOutput::Close
                 }

@@ -9,6 +9,8 @@ use alloc::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use core::net::{Ipv4Addr, Ipv6Addr};
 
+use crate::words;
+
 /// Host names that mean this machine; the default of both allow lists.
 pub const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -105,14 +107,11 @@ impl Headers {
 }
 
 /// The text without outer spaces and tabs.
-fn trim(mut text: &str) -> &str {
-    while let Some(rest) = text.strip_prefix(OWS) {
-        text = rest;
-    }
-    while let Some(rest) = text.strip_suffix(OWS) {
-        text = rest;
-    }
-    text
+fn trim(text: &str) -> &str {
+    let is_text = |byte: u8| !matches!(byte, b' ' | b'\t');
+    let start = text.bytes().position(is_text).unwrap_or(text.len());
+    let end = text.bytes().rposition(is_text).map_or(start, |last| last + 1);
+    words::part(text, start..end)
 }
 
 /// The header text of a mirrored value: itself when it is plain printable ASCII, else its Base64 form.
@@ -121,7 +120,7 @@ fn trim(mut text: &str) -> &str {
 #[must_use]
 pub fn encode_value(value: &str) -> Cow<'_, str> {
     let looks_encoded = value.starts_with(SENTINEL_START) && value.ends_with(SENTINEL_END);
-    let has_outer_space = value.starts_with(' ') || value.ends_with(' ');
+    let has_outer_space = value.starts_with(" ") || value.ends_with(" ");
     if is_printable(value) && !value.is_empty() && !has_outer_space && !looks_encoded {
         return Cow::Borrowed(value);
     }
@@ -254,7 +253,7 @@ fn is_loopback_name(host: &str) -> bool {
 /// A `Content-Type` without its parameters, in the case it came in.
 #[must_use]
 pub fn media_type(content_type: &str) -> &str {
-    trim(content_type.split(';').next().unwrap_or_default())
+    trim(content_type.split_once(';').map_or(content_type, |(media, _)| media))
 }
 
 /// Whether a `Content-Type` is that media type, whatever its case and parameters.

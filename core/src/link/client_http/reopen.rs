@@ -1,10 +1,9 @@
 //! Streams that are opened without a message: the one on which a server speaks unasked, and the rest of one that broke
 //! off before the answer that it was for.
 
-use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 
-use super::{Exchange, Fetch, HttpClient, HttpOutput, LINGER_MS, Of, SESSION, SSE, VERSION};
+use super::{Fetch, HttpClient, LINGER_MS, Of, SSE, VERSION};
 use crate::client::Ended;
 use crate::link::sse::SseEvent;
 use crate::revision::Revision;
@@ -59,12 +58,7 @@ impl HttpClient {
         if let Some(revision) = self.unasked.revision.filter(|revision| revision.sends_version()) {
             headers.push(VERSION, revision.label());
         }
-        if let Some(session) = &self.session {
-            headers.push(SESSION, session);
-        }
-        let exchange = Exchange::new(of, self.session.is_some());
-        self.exchanges.insert(stream, Box::new(exchange));
-        self.out.push(HttpOutput::Fetch(Fetch { stream, method, headers, body: None }));
+        self.fetch(of, Fetch { stream, method, headers, body: None });
         stream
     }
 

@@ -103,9 +103,9 @@ impl<'a> Parts<'a> {
         if !tls && !scheme.eq_ignore_ascii_case("http") {
             return Err(UrlFault::Scheme);
         }
-        let rest = rest.split('#').next().unwrap_or_default();
+        let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
         let end = rest.bytes().position(|byte| matches!(byte, b'/' | b'?')).unwrap_or(rest.len());
-        let (place, target) = rest.split_at(end);
+        let (place, target) = (words::part(rest, 0..end), words::part(rest, end..rest.len()));
         if place.contains('@') {
             return Err(UrlFault::UserInfo);
         }
@@ -153,9 +153,9 @@ fn is_ipv6(text: &str) -> bool {
     // A gap at either end has one colon too many.
     let starts = text.starts_with("::");
     let ends = text.ends_with("::");
-    let text = if starts { &text[1..] } else { text };
-    let text = if ends { &text[..text.len() - 1] } else { text };
-    if text.starts_with(':') != starts || text.ends_with(':') != ends {
+    let text = text.get(usize::from(starts)..).unwrap_or_default();
+    let text = words::part(text, 0..text.len() - usize::from(ends));
+    if text.starts_with(":") != starts || text.ends_with(":") != ends {
         return false;
     }
     let (mut groups, mut gaps, mut last) = (0, 0, false);
