@@ -91,6 +91,8 @@ async function bundles() {
 
 function types() {
   run(process.execPath, [require.resolve("typescript/bin/tsc"), "-p", "tsconfig.build.json"]);
+  // Types that are written by hand are not copied by it.
+  copyFileSync(join(here, "web/seam.d.ts"), join(dist, "types/web/seam.d.ts"));
   writeFileSync(join(dist, "index.d.ts"), 'export * from "./types/web/index.js";\n');
   writeFileSync(join(dist, "client.d.ts"), 'export * from "./types/web/only_client.js";\n');
 }
