@@ -21,7 +21,7 @@ const TIMES: f64 = 3.0;
 /// what the compiler of a virtual machine makes of code that has become hot. It does not grow with the message.
 const ALLOWANCE: u64 = 8 << 20;
 
-/// Where the host itself leaves no room for that bound: host, role, tool, and what can be reached.
+/// What is above that bound today, and why: host, role, tool, what it keeps to. Only for Node is it the host that leaves no room.
 const REACHABLE: [(&str, &str, &str, f64); 5] = [
     // Copies that are alive together are three at most: with MALLOC_MMAP_THRESHOLD_ set, all of these stay at three. Without
     // it, glibc's allocator stops giving blocks of this size back at once after the first was freed, and holes that fit no
